@@ -38,7 +38,9 @@ PARTS = ("checks", "compile", "deltas", "idle", "profile", "run", "silver", "sou
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--only", choices=PARTS, help="measure one part; the page keeps the others as they were")
+    parser.add_argument(
+        "--only", choices=PARTS, nargs="+", default=PARTS, help="measure these parts; the page keeps the others"
+    )
     parser.add_argument("--rounds", type=int, default=3, help="measured rounds (default 3)")
     parser.add_argument("--rows", type=int, default=TIME_ROWS, help="run: rows of the source (default 1,000,000)")
     parser.add_argument("--no-memory", action="store_true", help="run: leave the memory part out")
@@ -54,7 +56,7 @@ def main() -> int:
     parser.add_argument("--silver-rows", type=int, default=SILVER_ROWS, help="silver: rows (default 5,000,000)")
     parser.add_argument("--no-report", action="store_true", help="do not write docs/benchmarks.md")
     options = parser.parse_args()
-    parts = PARTS if options.only is None else (options.only,)
+    parts = options.only
     sections, missed = [], []
     with tempfile.TemporaryDirectory(prefix="tidegate-bench-") as folder:
         work = Path(folder)

@@ -134,7 +134,8 @@ def _validate(session: SparkSession, rules: SilverRules, rows: int) -> None:
     from tidegate.transform.silver import DELETED, validated
 
     frame = session.table(_BRONZE)
-    with validated(session, frame, rules, "bench", "1.0.0", "run-1", datetime.now(UTC), None) as result:
+    about = ("bench", "1.0.0", "run-1", datetime.now(UTC))
+    with validated(session, frame, rules, *about, target=None, written_once=True) as result:
         result.valid.drop(DELETED).writeTo(_SILVER).using("iceberg").createOrReplace()
         result.refused.writeTo(f"{_SILVER}__quarantine").using("iceberg").createOrReplace()
     if (result.counts.read, result.counts.refused) != (rows, -(-rows // 100)):

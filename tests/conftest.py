@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import signal
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -54,9 +55,18 @@ _KINDS = ["embedded", "jdbc", *(pytest.param(kind, marks=pytest.mark.spark) for 
 _numbers = count(1)
 
 
+IN_MEMORY, ENOUGH_MEMORY = Path("/dev/shm"), 1 << 30
+"""Where Linux keeps files in memory, and the room that all tests together need there.
+
+Every commit of a SQLite catalog waits for the disk several times, and a run makes dozens of them.
+"""
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """One look for what nobody closed instead of five, each over all that thousands of tests have left."""
     config.stash[gc_collect_iterations_key] = 1
+    if os.access(IN_MEMORY, os.W_OK) and shutil.disk_usage(IN_MEMORY).free > ENOUGH_MEMORY:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
 
 
 def pytest_collection_finish() -> None:

@@ -191,8 +191,8 @@ class PointerTableWork:
         require_unchanged(files, root)
         metadata = run.lake.table(self._table)
         assert metadata is not None
-        zones = take_files(files, {}, facts.inputs, root, metadata.table_location, run.run_id)
-        recorded = bronze_properties(self._model.model.stage, metadata, files, facts.inputs, root, rows)
+        zones = take_files(files, {}, facts.inputs, root, metadata.table_location, run.run_id, run.started_at)
+        recorded = bronze_properties(self._model.model.stage, metadata, files, facts.inputs, root, rows, rebuilt=False)
         fault("before_progress", self._table)
         self.set_progress(self._progress(facts, zones), recorded)
         fault("after_progress", self._table)

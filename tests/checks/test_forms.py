@@ -10,10 +10,10 @@ from tidegate.checks.check_kinds import CheckKind, bind, mistakes
 from tidegate.checks.check_registry import BUILT_IN, KEYED, digest_of, other_tables, rule_of
 from tidegate.checks.check_values import AggregateRule, Check, CheckCall, QueryRule, RowRule, Stage
 from tidegate.checks.parsing import parse_call
-from tidegate.checks.sql_literals import number
 from tidegate.datatypes import BIGINT, DATE, DOUBLE, NOTHING_KNOWN, STRING, TIMESTAMP, Column, Relation, array, decimal
 from tidegate.names import literal
 from tidegate.problems import Place, Severity
+from tidegate.sql_literals import number
 
 COLUMNS = (
     Column("id", BIGINT),

@@ -84,6 +84,16 @@ def test_a_table_that_was_verified_says_so() -> None:
     assert "[OK]   staging.orders  (incremental, incremental, 3 rows, verified, 200ms)" in lines
 
 
+def test_a_closed_gate_says_what_became_of_the_rows() -> None:
+    stages = {"read": 7, "valid": 3, "quarantined_cast": 1, "quarantined_constraint": 2, "deduplicated": 1}
+    closed = replace(REVENUE, stages=stages, error="quality rule 'some' gives 3, and must be greater than 100")
+    lines = lines_of([event("pipeline_start", models=["mart.revenue"])], ended(closed, status="failed"))
+    assert lines[1] == (
+        "[FAIL] mart.revenue  (full_refresh, full, no row taken, of 7 read, 3 quarantined: 1 cast, 2 constraint, "
+        "1 older version, 154ms) quality rule 'some' gives 3, and must be greater than 100"
+    )
+
+
 def test_a_failure_says_where_and_what_to_do_and_blocks_what_is_below() -> None:
     failed = replace(
         REVENUE, error="no column 'x'\nSELECT x", where="models/mart/revenue.sql:3", remedy="Name another."

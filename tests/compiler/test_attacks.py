@@ -4,7 +4,7 @@ template of tests/cases/attacks is refused, and what only looks alike is not."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from tidegate.compiler.analysis.lexemes import lexemes
 from tidegate.compiler.bind import bind
 from tidegate.compiler.compiled import Diagnostic, RunValues
 from tidegate.config import load_settings
+from tidegate.contracts.stage_problems import read_stages
 from tidegate.errors import QueryError
 from tidegate.names import TableName
 
@@ -182,6 +183,44 @@ def test_masks_are_closed(tmp_path: Path, secret: Path) -> None:
     wrong = _wrong(tmp_path, {**masks, **models, **fine})
     assert [masks[f"masks/m{n}.sql"] for n in range(len(EXPRESSIONS)) if f"models/gold/a{n}.sql" not in wrong] == []
     _nothing_got_out(secret, wrong)
+
+
+def test_contracts_are_closed(tmp_path: Path, secret: Path) -> None:
+    """What its own rules do not refuse as no SQL is refused once its models are compiled."""
+    base = (CASES.parent / "contracts" / "orders.odcs.yml").read_text("utf-8")
+    rules = [_filled(text, secret) for text in (*STATEMENTS, *(f"{text} IS NOT NULL" for text in EXPRESSIONS))]
+    logic = [_filled(text, secret) for text in EXPRESSIONS]
+    rules = [rule for rule in rules if not _is_refused(base + _rules([rule]))]
+    logic = [text for text in logic if not _is_refused(base + _columns([text]))]
+    assert min(len(rules), len(logic)) > 50
+    fine = _rules(["amount < 0", "SELECT count(*) FROM ${object}"])
+    text = base + _columns(["upper(state)", *logic]) + fine + "".join(_rules(rules).splitlines(True)[1:])
+    wrong = _wrong(tmp_path, {"landing/orders/": "", "contracts/orders.odcs.yml": text})["contracts/orders.odcs.yml"]
+    lines = {error.span.line for error in wrong if error.span is not None}
+    written = dict(enumerate(text.splitlines(), 1))
+    assert not [line for number, line in written.items() if json.dumps("amount < 0") in line and number in lines]
+    asks = [number for number, line in written.items() if "query" in line or "transformLogic" in line]
+    own = [number for number in asks if any(json.dumps(text) in written[number] for text in (*rules, *logic))]
+    assert [written[number] for number in own if number not in lines] == []
+    _nothing_got_out(secret, wrong)
+
+
+def _rules(queries: Sequence[str]) -> str:
+    rules = (f"      - {{type: sql, mustBe: 0, query: {json.dumps(query)}}}\n" for query in queries)
+    return f"    quality:\n{''.join(rules)}"
+
+
+def _columns(logic: Sequence[str]) -> str:
+    """More columns of the object at the end of the contract."""
+    columns = (
+        f"      - {{name: c{number}, logicalType: string, transformLogic: {json.dumps(text)}}}\n"
+        for number, text in enumerate(logic)
+    )
+    return "".join(columns)
+
+
+def _is_refused(contract: str) -> bool:
+    return bool(read_stages(contract, "orders.odcs.yml").problems)
 
 
 def test_templates_are_closed(tmp_path: Path, secret: Path) -> None:

@@ -22,6 +22,7 @@ from tidegate.names import TableName
 from tidegate.project import load_project
 from tidegate.sources import Discovery, SourceTable, known_tables
 
+CASES = Path(__file__).parents[1] / "cases" / "contracts"
 SHOP = {
     "models/bronze/a.sql": "select 1 as id, 'x' as name",
     "models/silver/b.sql": "select id, name from bronze.a",
@@ -332,3 +333,14 @@ def test_a_quarantine_that_is_no_longer_written_is_seen_by_those_that_read_it(tm
     assert codes(tmp_path, cache) == []
     write_project(tmp_path, {**files, **reader, "models/bronze/a.sql": "select id from {{ landing_zone('b') }}"})
     assert codes(tmp_path, cache) == ["QuarantineOfNothing models/silver/b.sql:1"]
+
+
+def test_a_quality_rule_of_a_contract_that_changes_is_judged_again(tmp_path: Path) -> None:
+    contract = (CASES / "orders.odcs.yml").read_text("utf-8")
+    rule = '    quality: [{type: sql, mustBe: 0, query: "amount < 0"}]\n'
+    write_project(tmp_path, {"landing/orders/": "", "contracts/orders.odcs.yml": contract + rule})
+    cache = CompileCache()
+    assert codes(tmp_path, cache) == []
+    (tmp_path / "contracts/orders.odcs.yml").write_text(contract + rule.replace("amount", "reflect('a', 'b')"))
+    line = contract.count("\n") + 1
+    assert codes(tmp_path, cache) == [f"CodeInQuery contracts/orders.odcs.yml:{line}"]

@@ -11,7 +11,7 @@ from typing import Any
 
 from tidegate.config import load_settings
 from tidegate.contracts.ingestion import Ingestion
-from tidegate.contracts.landing_rules import landing_issues
+from tidegate.contracts.landing_issues import landing_issues
 from tidegate.contracts.read_ingestion import read_ingestion
 from tidegate.contracts.stage_contract import StageContract
 from tidegate.http_client import Timing

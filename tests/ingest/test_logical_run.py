@@ -17,7 +17,7 @@ from tests.ingest.counting_connector import COUNTING, write_entry_point
 from tests.ingest.landing_project import LandingProject, contract_document, ingestion
 from tidegate.contracts import connectors
 from tidegate.contracts.connectors import CONNECTORS
-from tidegate.contracts.landing_rules import landing_issues
+from tidegate.contracts.landing_issues import landing_issues
 from tidegate.contracts.stage_contract import StageContract
 from tidegate.errors import ConfigError, LandingError, OptionsError, RunCancelledError, SourceError
 from tidegate.faults import FAULT_POINTS

@@ -65,11 +65,12 @@ def test_failures_of_hidden_columns_lose_their_values(column: str | None, is_hid
     row = {
         "id": "1",
         "mail": "clear",
-        "_reasons": ["type: 'clear' is wrong"],
-        "_failures": [failure(column, "type", "clear")],
+        "_reasons": ["'clear' is wrong", "b is not paid"],
+        "_failures": [failure(column, "type", "clear"), {**failure("id", "paid"), "message": "b is not paid"}],
     }
     told = redact_quarantined(row, frozenset({"mail"}))
     assert told["mail"] == "***"
     assert ("clear" in str(told)) is not is_hidden
     assert told["_failures"][0]["rule"] == "type"
+    assert told["_reasons"] == ["***" if is_hidden else "'clear' is wrong", "b is not paid"]
     assert redact_quarantined(row, frozenset()) == row

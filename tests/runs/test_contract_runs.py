@@ -27,6 +27,7 @@ schema:
     properties:
       - {name: orderId, logicalType: string}
       - {name: amount, logicalType: string}
+      - {name: state, logicalType: string}
   - name: orders
     customProperties:
       - {property: deletion_enabled, value: true}
@@ -130,6 +131,16 @@ def test_every_row_of_a_delivery_is_accounted_for_and_read_once(orders: ProjectF
     assert [row[1] for row in refused(shop)] == [2, 4, 3]
 
 
+def test_a_row_that_comes_after_its_own_delete_stays_deleted(orders: ProjectFolder) -> None:
+    head = "orderId,amount,state,_commit_time\n"
+    orders.file("landing/orders/1.csv", f"{head}1,100,,2024-01-01\n5,,gone,2024-01-03\n")
+    assert model(orders.run(), "silver.orders").stages["deletes_ignored"] == 1
+    orders.file("landing/orders/2.csv", f"{head}5,100,,2024-01-02\n6,100,,2024-01-04\n")
+    stages = model(orders.run(), "silver.orders").stages
+    assert (stages["valid"], stages["delete_signals"], stages["deletes_ignored"]) == (2, 0, 1)
+    assert orders.rows("SELECT order_id FROM silver.orders") == [(1,), (6,)]
+
+
 def test_a_closed_gate_publishes_neither_table_nor_quarantine(orders: ProjectFolder) -> None:
     rule = """    quality:
       - type: sql
@@ -137,18 +148,21 @@ def test_a_closed_gate_publishes_neither_table_nor_quarantine(orders: ProjectFol
         query: SELECT count(*) FROM ${object}
         mustBeGreaterThan: 100
 """
-    orders.file("contracts/orders.odcs.yml", CONTRACT + rule)
+    listed = CONTRACT[CONTRACT.index("    properties:") : CONTRACT.index("  - name: orders\n")]
+    orders.file("contracts/orders.odcs.yml", CONTRACT.replace(listed, "").replace("value: state", "value: stat") + rule)
     result = orders.run()
     silver = model(result, "silver.orders")
     assert (silver.status, silver.failure_kind) == ("failed", "QualityFailed")
     assert silver.error == (
         "quality rule 'some' gives 3, and must be greater than 100: the table takes none of 3 valid rows"
     )
+    assert silver.where == f"contracts/orders.odcs.yml:{len((CONTRACT + rule).splitlines()) - 1}"
     assert "Deliver rows that correct it" in (silver.remedy or "")
     assert (silver.stages["read"], silver.stages["valid"], silver.stages["quarantined_constraint"]) == (7, 3, 2)
     (check,) = [check for check in result.check_results if check.name == "some"]
     assert (check.model, check.status, check.value) == ("silver.orders", "failed", 3)
     assert any("1 row quarantined at transform" in warning and "'x'" in warning for warning in result.warnings)
+    assert any("names column 'stat', which neither bronze nor silver has" in warning for warning in result.warnings)
     heads = {table.short("shop") for table in orders.main.heads()}
     assert "bronze.orders" in heads
     assert not heads & {"silver.orders", "silver.orders__quarantine", "gold.total"}
@@ -183,4 +197,16 @@ def test_keys_that_a_snapshot_lacks_are_deleted_and_those_that_were_refused_are_
     fourth = shop.run()
     assert fourth.exit_code == 0
     assert any("no deletion was inferred, because 1 row" in warning for warning in fourth.warnings)
+    assert shop.rows(live) == [(1,), (3,), (4,)]
+
+    shop.file("landing/orders/4.csv", "orderId,amount\n1,x\n")
+    fifth = shop.run()
+    silver = model(fifth, "silver.orders")
+    assert (silver.status, silver.stages["read"], silver.stages["quarantined_transform"]) == ("failed", 1, 1)
+    assert "lacks 2 of 3 live keys" in (silver.error or "")
+    assert any("1 row quarantined at transform" in warning for warning in fifth.warnings)
+    shop.file("landing/orders/5.csv", "orderId,amount\n1,100\n3,300\n4,400\n")
+    sixth = shop.run()
+    assert sixth.exit_code == 0
+    assert any("it lacks 2 of 3 keys that are there before and after it" in warning for warning in sixth.warnings)
     assert shop.rows(live) == [(1,), (3,), (4,)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tidegate.contracts.connectors import CONNECTORS
+from tidegate.ingest.bronze_position import partial_snapshots
 from tidegate.lake.consumed import Consumed, ConsumedFile, read_consumed
 from tidegate.planner.decide import Decision, RunType
 from tidegate.planner.inputs import Inputs, ZoneState
@@ -34,7 +36,7 @@ class Zone:
 
     def publish(self, run_id: str) -> None:
         inputs = self.inputs()
-        taken = take_files({"z": inputs.zones["z"].fresh.all}, {}, inputs, self.root, str(self.root), run_id)
+        taken = take_files({"z": inputs.zones["z"].fresh.all}, {}, inputs, self.root, str(self.root), run_id, NOW)
         self.consumed = read_consumed(str(self.root), taken["z"])
 
     def order(self) -> list[str]:
@@ -84,7 +86,37 @@ def test_a_full_refresh_keeps_the_numbers(tmp_path: Path) -> None:
         zone.publish(run)
     zone.deliver("c")
     inputs = zone.inputs()
-    taken = take_files({"z": inputs.zones["z"].files}, {}, inputs, tmp_path, str(tmp_path), "run-3")
+    taken = take_files({"z": inputs.zones["z"].files}, {}, inputs, tmp_path, str(tmp_path), "run-3", NOW)
     zone.consumed = read_consumed(str(tmp_path), taken["z"])
     numbers = {mark.path: mark.delivery for mark in zone.consumed.files}
     assert numbers == {"b": 1, "a": 2, "c": 3}
+
+
+def test_files_that_are_read_again_are_those_of_the_runs_that_read_them_first(tmp_path: Path) -> None:
+    zone = Zone(tmp_path)
+    zone.deliver("a", "b")
+    zone.publish("run-1")
+    zone.deliver("c")
+    zone.publish("run-2")
+    zone.deliver("d")
+    (tmp_path / "z" / "c").write_text("id\nanother\n")
+    delivery = zone_batches(zone.inputs(), ALL, tmp_path, "run-9", NOW)["z"].delivery
+    assert delivery is not None
+    assert [delivery.run_of(name).id for name in "abcd"] == ["run-1", "run-1", "run-9", "run-9"]
+    assert delivery.run_of("a").started_at == NOW
+
+
+def test_a_snapshot_of_which_a_file_is_gone_or_replaced_is_not_whole(tmp_path: Path) -> None:
+    zone, pushed, landed = Zone(tmp_path), CONNECTORS["landing_push"], CONNECTORS["files"]
+    for run in ("run-1", "run-2", "run-3"):
+        zone.deliver(f"{run}-a", f"{run}-b")
+        zone.publish(run)
+    (tmp_path / "z" / "run-1-a").unlink()
+    (tmp_path / "z" / "run-2-a").write_text("id\nother\n")
+    zone.publish("run-4")
+    assert zone.consumed is not None
+    there = {file.path for file in list_zone(tmp_path, "z")}
+    assert partial_snapshots(zone.consumed.files, there, pushed) == ("run-1", "run-2")
+
+    folders = [ConsumedFile(f"{run}/{name}", 1, 1, "run-9") for run in ("run-1", "run-2") for name in "ab"]
+    assert partial_snapshots(folders, {"run-1/a", "run-2/a", "run-2/b"}, landed) == ("run-1",)

@@ -62,6 +62,36 @@ def test_a_changed_contract_brings_no_deleted_key_back(shop: ProjectFolder) -> N
     assert live(shop) == ([(1,), (2,), (3,), (5,)], [(1,), (2,), (3,), (5,)])
 
 
+def test_a_rebuild_of_bronze_and_silver_sees_the_snapshots_as_they_came(shop: ProjectFolder) -> None:
+    """Three files that the bronze table took one by one; silver takes the last two at once, and then all of them."""
+    contracts(shop, longest=9)
+    shop.file("landing/people/1.csv", "id,city\n1,Paris\n2,Bonn\n3,Rome\n")
+    assert shop.run().exit_code == 0
+    shop.file("landing/people/2.csv", "id,city\n1,Paris\n3,Rome\n4,a,b\n")
+    assert shop.run("bronze.people", "bronze.moves").exit_code == 0
+    shop.file("landing/people/3.csv", "id,city\n1,Paris\n3,Rome\n")
+    assert shop.run("bronze.people", "bronze.moves").exit_code == 0
+    shop.file("landing/people/4.csv", "id,city\n1,Paris\n2,Bonn\n3,Rome\n")
+    assert shop.run().exit_code == 0
+    assert live(shop) == ([(1,), (2,), (3,)], [(1,), (2,), (3,)])
+    states = [
+        "SELECT * FROM bronze.moves",
+        "SELECT * FROM silver.moves",
+        "SELECT id, city FROM silver.people",
+    ]
+    before = [shop.rows(query) for query in states]
+    ended = "SELECT m.id, b._source_file FROM silver.moves m JOIN bronze.moves b ON m.valid_to = b._commit_time"
+    assert set(shop.rows(ended)) == {(2, "people/3.csv")}
+
+    rebuilt = shop.run(full_refresh=True, confirmed=True)
+    assert rebuilt.exit_code == 0
+    assert [shop.rows(query) for query in states] == before
+
+    (shop.root / "landing/people/3.csv").unlink()
+    assert shop.run(full_refresh=True, confirmed=True).exit_code == 0
+    assert shop.rows("SELECT id, valid_to IS NULL FROM silver.moves") == [(1, True), (2, True), (3, True)]
+
+
 def test_a_file_that_comes_again_unchanged_beside_others_deletes_nothing(shop: ProjectFolder) -> None:
     shop.file("contracts/people.odcs.yml", CONTRACT.format(table="people", strategy="current_state", longest=9))
     first = shop.file("landing/people/a.csv", "id,city\n1,Paris\n2,Bonn\n")

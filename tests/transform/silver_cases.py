@@ -51,6 +51,8 @@ def _case(block: str) -> Case:
         required=options.get("required") is True,
         allowed=tuple(options.pop("enum")) if "enum" in options else None,
         logical_type=options.pop("logicalType", None),
+        parts=tuple(map(_part, options.pop("properties", ()))),
+        items=_part(options.pop("items")) if "items" in options else None,
         options=options,
     )
     nulls = tuple(json.loads(match["nulls"])) if match["nulls"] else DEFAULT_NULL_VALUES
@@ -60,6 +62,19 @@ def _case(block: str) -> Case:
         SilverRules("things", "things", (column,), (), "append", null_values=nulls),
         tuple(_text(text) for text, _ in pairs),
         tuple(expected if expected.startswith("! ") else _text(expected) for _, expected in pairs),
+    )
+
+
+def _part(keys: dict[str, Any]) -> SilverColumn:
+    """What is inside a column: `name`, `type`, `required`, `properties`, and its options."""
+    options = dict(keys)
+    return SilverColumn(
+        options.pop("name", ""),
+        options.pop("type"),
+        required=options.pop("required", False),
+        parts=tuple(map(_part, options.pop("properties", ()))),
+        items=_part(options.pop("items")) if "items" in options else None,
+        options=options,
     )
 
 

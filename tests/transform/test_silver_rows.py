@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.transform.bronze_rows import bronze_frame
 
-from tidegate.contracts.ingestion import DeletionRules, QualityRule, SilverColumn, SilverRules
+from tidegate.contracts.ingestion import DeleteIndicator, DeletionRules, QualityRule, SilverColumn, SilverRules
 from tidegate.errors import QueryError
 from tidegate.transform.silver import DELETED, META, StageCounts, mark_rows, validated
 from tidegate.transform.silver.silver_frame import FAILURES, STAGE, TEXTS
@@ -108,6 +108,7 @@ def test_a_delete_needs_only_a_valid_key(spark: SparkSession) -> None:
     ]
     valid, refused, counts = divide(spark, rules, rows)
     assert [(row["id"], row["amount"], row[DELETED]) for row in valid] == [
+        (1, 1, False),
         (1, None, True),
         (2, 2, False),
         (3, None, True),
@@ -116,7 +117,7 @@ def test_a_delete_needs_only_a_valid_key(spark: SparkSession) -> None:
         ("constraint", ["id is NULL, and is part of the primary key"]),
         ("cast", ["'x' is not a bigint"]),
     ]
-    assert (counts.valid, counts.delete_signals, counts.deduplicated) == (1, 2, 2)
+    assert (counts.valid, counts.delete_signals, counts.deduplicated) == (2, 2, 1)
 
 
 def test_deletes_are_counted_and_ignored_where_the_contract_has_none(spark: SparkSession) -> None:
@@ -133,13 +134,19 @@ def test_an_indicator_says_which_rows_delete(spark: SparkSession) -> None:
         {"id": "3", "gone": None},
         {"id": "4", "gone": "TRUE"},
     ]
-    rules = replace(ORDERS, deletion=replace(DELETES, indicator_column="GONE", indicator_values=(True,)))
+    rules = replace(ORDERS, deletion=DELETES, indicator=DeleteIndicator("GONE", (True,)))
     assert [row[DELETED] for row in divide(spark, rules, rows)[0]] == [True, False, False, True]
     column = SilverColumn("gone", "string", ("gone",))
-    rules = replace(
-        rules, columns=(ID, column), deletion=replace(DELETES, indicator_column="gone", indicator_values=(0,))
-    )
+    rules = replace(rules, columns=(ID, column), deletion=DELETES, indicator=DeleteIndicator("gone", (0,)))
     assert [row[DELETED] for row in divide(spark, rules, rows)[0]] == [False, True, False, False]
+
+
+def test_a_row_that_an_indicator_deletes_is_counted_where_deletions_are_not_applied(spark: SparkSession) -> None:
+    rules = replace(ORDERS, indicator=DeleteIndicator("gone", ("D",)))
+    rows = [{"id": "1", "amount": "1", "gone": "n"}, {"id": "1", "amount": None, "gone": "d", "_sequence": "2"}]
+    valid, _, counts = divide(spark, rules, rows)
+    assert [(row["id"], row["amount"], row[DELETED]) for row in valid] == [(1, 1, False)]
+    assert (counts.valid, counts.delete_signals, counts.deduplicated) == (1, 1, 0)
 
 
 def test_the_first_holder_of_a_unique_value_stays(spark: SparkSession) -> None:
@@ -233,8 +240,8 @@ def test_a_rule_about_the_whole_table_gates_it(spark: SparkSession) -> None:
     [
         ("amunt > 3", "'wrong' cannot be evaluated.*amunt"),
         ("SELECT amount, 1 FROM orders", "by which no row can be found"),
-        ("SELECT nothing( FROM", "not Spark SQL"),
-        ("${property} > 3", "not the rule of a column"),
+        ("SELECT nothing( FROM", "quality rule 'wrong' cannot be used: the SQL is not understood"),
+        ("${property} > 3", "cannot be used"),
     ],
 )
 def test_a_quality_rule_that_cannot_run_fails(spark: SparkSession, query: str, message: str) -> None:

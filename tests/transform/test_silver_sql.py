@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from tidegate.contracts.ingestion import QualityRule, SilverColumn, SilverRules
+from tidegate.contracts.time_formats import java_pattern
 from tidegate.errors import QueryError
 from tidegate.transform.silver.json_text import group_paths
 from tidegate.transform.silver.row_logic import inputs_of
 from tidegate.transform.silver.row_uniqueness import deduplicated_by
 from tidegate.transform.silver.sql_rules import operator_fails, read_rule
 from tidegate.transform.silver.text_casts import column_cast
-from tidegate.transform.silver.time_casts import java_pattern
 from tidegate.transform.silver.value_rules import column_rules
 
 COLUMNS = (SilverColumn("id", "int"), SilverColumn("amount", "decimal(5,2)"))
@@ -33,12 +33,12 @@ RULES = SilverRules("orders", "sales_orders", COLUMNS, ("id",), "current_state")
     ],
 )
 def test_formats_of_contracts_are_read_as_java_patterns(written: str, pattern: str | None) -> None:
-    assert java_pattern(written, "day") == pattern
+    assert java_pattern(written) == pattern
 
 
 def test_a_format_with_a_letter_that_spark_does_not_read_is_refused() -> None:
-    with pytest.raises(QueryError, match="column 'day' has the letter 'J'"):
-        java_pattern("yyyy-JJ", "day")
+    with pytest.raises(ValueError, match="the format 'yyyy-JJ' has the letter 'J'"):
+        java_pattern("yyyy-JJ")
 
 
 def test_paths_into_one_column_share_a_parse_unless_they_contradict() -> None:
@@ -128,7 +128,10 @@ def test_strategies_deduplicate_on_the_key_or_not(strategy: str, columns: tuple[
         (SilverColumn("n", "date", options={"maximum": "soon"}), "maximum soon of column 'n'"),
         (SilverColumn("n", "string", options={"maxLength": "3"}), "maxLength 3 of column 'n'"),
         (SilverColumn("n", "int", options={"multipleOf": 0}), "multipleOf 0 of column 'n'"),
-        (SilverColumn("n", "timestamp", options={"defaultTimezone": "Mars/North"}), "'Mars/North' of column 'n'"),
+        (
+            SilverColumn("n", "timestamp", options={"defaultTimezone": "Mars/North"}),
+            "column 'n' cannot be read: the defaultTimezone 'Mars/North'",
+        ),
         (SilverColumn("n", "text(3"), "'text\\(3', the type of column 'n'"),
     ],
 )

@@ -16,7 +16,7 @@ from tidegate.write import (
     DELETED,
     DeleteRequest,
     DeletionCounts,
-    Snapshot,
+    SourceSnapshot,
     Touched,
     WriteOutcome,
     WriteRequest,
@@ -109,7 +109,7 @@ def _deletion(branch: Branch, case: Case, steps: tuple[Step, ...]) -> DeleteRequ
     if (present := flags.pop("present", None)) is not None:
         taken = ((flags.get("run_started_at", _FIRST_RUN), True, present),)
     if taken:
-        snapshots = tuple(Snapshot(f"s{number}", time, whole) for number, (time, whole, _) in enumerate(taken, 1))
+        snapshots = tuple(SourceSnapshot(f"s{number}", time, whole) for number, (time, whole, _) in enumerate(taken, 1))
         rows = [(key, one) for one, (_, _, keys) in zip(snapshots, taken, strict=True) for key in keys]
         branch.session.sql(_present(key, rows, steps[-1].query)).createOrReplaceTempView("__present")
         deletion = replace(deletion, present="__present", snapshots=snapshots)
@@ -122,7 +122,7 @@ def _deletion(branch: Branch, case: Case, steps: tuple[Step, ...]) -> DeleteRequ
     return deletion
 
 
-def _present(key: str, rows: list[tuple[str, Snapshot]], batch: str) -> str:
+def _present(key: str, rows: list[tuple[str, SourceSnapshot]], batch: str) -> str:
     """Each key of each snapshot, with the row of the batch that has the snapshot's time."""
     values = ", ".join(f"('{value}', '{of.name}', TIMESTAMP '{of.taken}')" for value, of in rows)
     return (

@@ -19,7 +19,7 @@ from tidegate.contracts.ingestion import DeletionRules, SilverColumn, SilverRule
 from tidegate.names import TableName
 from tidegate.project.model import ModelSettings, Strategy
 from tidegate.transform.silver import validated
-from tidegate.write import DeleteRequest, DeletionCounts, Snapshot, WriteOutcome, WriteRequest, write
+from tidegate.write import DeleteRequest, DeletionCounts, SourceSnapshot, WriteOutcome, WriteRequest, write
 from tidegate.write.request import SNAPSHOT, summed
 from tidegate.write.strategies import current_state
 
@@ -112,7 +112,7 @@ class Table:
         )
         query = f"SELECT * FROM VALUES {values} AS t(id, {SNAPSHOT}, _commit_time, _sequence)"
         self.branch.session.sql(query).createOrReplaceTempView("__present")
-        taken = tuple(Snapshot(f"s{tick}", FIRST + timedelta(hours=tick)) for tick, _ in snapshots)
+        taken = tuple(SourceSnapshot(f"s{tick}", FIRST + timedelta(hours=tick)) for tick, _ in snapshots)
         rules = DeletionRules(inferred=True, soft=self.soft, max_ratio=1.0)
         return self._take([event for _, event in present], DeleteRequest(rules, "__present", taken), rebuild)
 

@@ -18,10 +18,10 @@ from tidegate.checks.check_parameters import (
 )
 from tidegate.checks.check_values import AggregateRule, CheckRule, QueryRule, Stage, StaticRule
 from tidegate.checks.rule_forms import aggregate, entropy_of, ordered, plain
-from tidegate.checks.sql_literals import interval
 from tidegate.datatypes import Column, Relation
 from tidegate.names import literal, nearest, quote
 from tidegate.problems import did_you_mean
+from tidegate.sql_literals import interval
 
 __all__ = ["AUDITS", "fresh", "golden_rows"]
 

@@ -9,11 +9,11 @@ from decimal import Decimal
 from enum import StrEnum
 
 from tidegate.checks.parsing import MalformedCall, parse_call
-from tidegate.checks.sql_literals import is_number, number, operator, typed_literal
 from tidegate.config import parse_duration
 from tidegate.datatypes import ANY, Column, DataType, Relation, parse_type
 from tidegate.names import TableName, literal, nearest, quote
 from tidegate.problems import did_you_mean
+from tidegate.sql_literals import is_number, number, operator, typed_literal
 
 __all__ = [
     "COMPARABLE",

@@ -15,9 +15,9 @@ from tidegate.checks.check_parameters import Arguments, Parameter, ParameterKind
 from tidegate.checks.check_values import Argument, CheckRule, ColumnName, FunctionRule, QueryRule, RowRule, Stage
 from tidegate.checks.parsing import argument_text
 from tidegate.checks.rule_forms import plain
-from tidegate.checks.sql_literals import interval
 from tidegate.names import literal, nearest, quote
 from tidegate.problems import did_you_mean
+from tidegate.sql_literals import interval
 
 __all__ = ["read_own_check", "read_own_function"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from tidegate.checks.check_values import CheckCall
-from tidegate.checks.sql_literals import is_number
 from tidegate.problems import Severity
+from tidegate.sql_literals import is_number
 
 __all__ = ["MalformedCall", "argument_text", "call_text", "parse_call"]
 

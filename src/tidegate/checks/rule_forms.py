@@ -9,9 +9,9 @@ from fractions import Fraction
 
 from tidegate.checks.check_parameters import Arguments
 from tidegate.checks.check_values import AggregateRule, GroupRule, QueryRule, RowRule, ValueRange
-from tidegate.checks.sql_literals import full_match
 from tidegate.datatypes import Column
 from tidegate.names import quote
+from tidegate.sql_literals import full_match
 
 __all__ = [
     "aggregate",

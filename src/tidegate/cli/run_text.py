@@ -96,7 +96,7 @@ def _facts(result: ModelResult) -> Iterator[str]:
         if result.reason.endswith(f"; {VERIFIED}"):
             yield VERIFIED
     elif result.stages:
-        yield "nothing published"
+        yield "no row taken"
         yield from _stage_facts(result.stages)
     yield duration(result.duration_ms)
 

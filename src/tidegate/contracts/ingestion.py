@@ -24,6 +24,7 @@ __all__ = [
     "DEFAULT_NULL_VALUES",
     "SEQUENCE",
     "ContractStage",
+    "DeleteIndicator",
     "DeletionRules",
     "Ingestion",
     "QualityRule",
@@ -102,20 +103,33 @@ class SilverColumn:
     """`logicalTypeOptions`: bounds, lengths, pattern, format and the like."""
 
     logical_type: str | None = None
+    parts: tuple[SilverColumn, ...] = ()
+    """The properties inside an object. Their constraints hold where the column is a struct."""
+
+    items: SilverColumn | None = None
+    """What an array holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteIndicator:
+    """What says that a row is a delete signal, besides its `_op`; also where deletions are not applied."""
+
+    column: str
+    """A silver column, or a column of bronze."""
+
+    values: tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class DeletionRules:
+    """How delete signals are applied."""
+
     inferred: bool
     """A key that a complete snapshot lacks is deleted; else rows themselves say that their key is deleted."""
 
     soft: bool
     """Deleted rows are flagged; else they are removed."""
 
-    indicator_column: str | None = None
-    """A silver column, or a column of bronze, whose value says that the row is a deletion."""
-
-    indicator_values: tuple[Any, ...] = ()
     max_ratio: float = 0.5
     """The largest share of the live keys that one run may delete by inference."""
 
@@ -154,10 +168,13 @@ class SilverRules:
     """current_state, history, append or snapshot."""
 
     deletion: DeletionRules | None = None
+    """None: delete signals are counted and left out."""
+
+    indicator: DeleteIndicator | None = None
     null_values: tuple[str, ...] = DEFAULT_NULL_VALUES
     quality: tuple[QualityRule, ...] = ()
     not_evaluated: tuple[str, ...] = ()
-    """Quality rules of other types than sql."""
+    """What else the contract asks for: quality rules of other types than sql, and constraints that no stage knows."""
 
     partition_column: str | None = None
     """The first column that is declared as `partitioned`."""

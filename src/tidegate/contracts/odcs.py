@@ -18,7 +18,7 @@ from tidegate.contracts.odcs_schema import structural_issues
 from tidegate.contracts.yaml_document import YamlDocument, read_yaml
 from tidegate.problems import Problem
 
-__all__ = ["read_odcs", "type_issues"]
+__all__ = ["model_issues", "read_odcs", "type_issues"]
 
 
 def read_odcs(text: str, file: str, table: str) -> tuple[ModelContract | None, tuple[Problem, ...]]:
@@ -51,31 +51,17 @@ class _ModelContractReader:
         required: dict[str, ContractTerm[str]] = {}
         protected: list[ContractTerm[str]] = []
         rules: list[ColumnRule] = []
-        for column in table.items("properties"):
-            name = self._name(column)
-            if name is None or column.text("semanticType") == "measure":
+        self.issues += model_issues(table)
+        for column, key, name in _described(table):
+            if name.lower() in required:
                 continue
-            if name.value.lower() in required:
-                self.issues.append(column.issue(f"column '{name.value}' is described twice"))
-                continue
-            required[name.value.lower()] = name
-            rules.append(ColumnRule(name.value, name.place, self._type(column, name.value), self._not_null(column)))
-            self.issues += type_issues(column, name.value)
+            place = self.document.place(column.at(key))
+            required[name.lower()] = ContractTerm(name, place)
+            rules.append(ColumnRule(name, place, self._type(column, name), self._not_null(column)))
             mark = column.custom.get("protected")
             if mark is not None and mark.value is True:
-                protected.append(ContractTerm(name.value, self.document.place(mark.path)))
-            elif mark is not None and mark.value is not False:
-                self.issues.append(Issue(mark.path, "'protected' must be true or false"))
+                protected.append(ContractTerm(name, self.document.place(mark.path)))
         return ModelContract(self.document.file, tuple(required.values()), tuple(protected), tuple(rules))
-
-    def _name(self, column: Element) -> ContractTerm[str] | None:
-        key = "physicalName" if "physicalName" in column.value else "name"
-        name = column.text(key)
-        if name is None:
-            if isinstance(column.value.get(key), str):
-                self.issues.append(column.issue(f"'{key}' must not be empty", None, key))
-            return None
-        return ContractTerm(name, self.document.place(column.at(key)))
 
     def _type(self, column: Element, name: str) -> ContractTerm[TypeRule] | None:
         if physical := column.text("physicalType"):
@@ -87,6 +73,37 @@ class _ModelContractReader:
     def _not_null(self, column: Element) -> ContractTerm[bool] | None:
         required = column.flag("required")
         return None if required is None else ContractTerm(not required, self.document.place(column.at("required")))
+
+
+def model_issues(table: Element) -> Iterator[Issue]:
+    """What is wrong with the columns that a contract asks of a model."""
+    names: set[str] = set()
+    for column in table.items("properties"):
+        key = _name_key(column)
+        if isinstance(column.value.get(key), str) and column.text(key) is None:
+            yield column.issue(f"'{key}' must not be empty", None, key)
+    for column, _, name in _described(table):
+        if name.lower() in names:
+            yield column.issue(f"column '{name}' is described twice")
+            continue
+        names.add(name.lower())
+        yield from type_issues(column, name)
+        mark = column.custom.get("protected")
+        if mark is not None and not isinstance(mark.value, bool):
+            yield Issue(mark.path, "'protected' must be true or false")
+
+
+def _described(table: Element) -> Iterator[tuple[Element, str, str]]:
+    """Each column with its name and the key of that; measures are none."""
+    for column in table.items("properties"):
+        key = _name_key(column)
+        name = column.text(key)
+        if name is not None and column.text("semanticType") != "measure":
+            yield column, key, name
+
+
+def _name_key(column: Element) -> str:
+    return "physicalName" if "physicalName" in column.value else "name"
 
 
 def _object_of(objects: list[Element], table: str) -> Element:

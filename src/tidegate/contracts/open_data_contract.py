@@ -9,9 +9,9 @@ import pydantic
 from open_data_contract_standard import model as standard
 
 from tidegate.contracts.issues import Issue, validation_error, yaml_error
-from tidegate.contracts.landing_rules import bronze_issues, gold_issues, landing_issues
+from tidegate.contracts.landing_issues import bronze_issues, gold_issues, landing_issues
 from tidegate.contracts.odcs_schema import structural_issues
-from tidegate.contracts.silver_rules import silver_issues
+from tidegate.contracts.silver_issues import silver_issues
 from tidegate.contracts.stage_contract import StageContract
 from tidegate.contracts.yaml_document import YamlDocument, read_yaml
 

@@ -7,12 +7,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import sqlglot
 from sqlglot import exp
 
-__all__ = ["filled", "is_select", "placeholder_mistakes"]
+__all__ = ["filled", "is_select", "one_statement", "placeholder_mistakes"]
 
 _OF_OBJECT, _OF_COLUMN = ("object", "table", "schema"), ("property", "column", "field")
 _PLACEHOLDER = re.compile(rf"\$?\{{\s*({'|'.join((*_OF_OBJECT, *_OF_COLUMN))})\s*\}}", re.IGNORECASE)
@@ -24,10 +24,29 @@ def is_select(query: str) -> bool:
     """A SELECT; else a condition. One in parentheses is a SELECT only where nothing follows them."""
     if _FIRST_WORD.match(query) is None:
         return False
+    parsed = _statements(filled(query, "t", "c"))
+    return isinstance(parsed, str) or isinstance(parsed[0], exp.Query)
+
+
+def one_statement(sql: str) -> exp.Expression | str:
+    """The one statement of a text, or what is wrong with it."""
+    parsed = _statements(sql)
+    if isinstance(parsed, str):
+        return parsed
+    return "it is more than one statement" if len(parsed) != 1 or parsed[0] is None else parsed[0]
+
+
+def _statements(sql: str) -> Sequence[exp.Expression | None] | str:
     try:
-        return isinstance(sqlglot.parse(filled(query, "t", "c"), read="spark")[0], exp.Query)
-    except sqlglot.errors.SqlglotError:
-        return True
+        statements: Sequence[exp.Expression | None] = sqlglot.parse(sql, read="spark")
+    except sqlglot.errors.SqlglotError as error:
+        first = error.errors[0] if isinstance(error, sqlglot.errors.ParseError) and error.errors else None
+        return str(first["description"] if first else error).splitlines()[0]
+    except RecursionError:
+        return "it is nested too deeply"
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError):
+        return "it is not understood"  # The parser may fail without reporting why.
+    return statements
 
 
 def filled(query: str, rows: str, column: str | None) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tidegate.contracts.issues import Issue, problems_of, validation_error, yaml_error
-from tidegate.contracts.landing_rules import bronze_issues, gold_issues, landing_issues
+from tidegate.contracts.landing_issues import bronze_issues, gold_issues, landing_issues
 from tidegate.contracts.odcs_schema import structural_issues
-from tidegate.contracts.silver_rules import silver_issues
+from tidegate.contracts.silver_issues import silver_issues
 from tidegate.contracts.stage_contract import StageContract
 from tidegate.contracts.yaml_document import YamlDocument, read_yaml
 from tidegate.errors import ContractValidationError
@@ -66,6 +66,8 @@ def read_stages(
         return StageReading(stages or (), file, problems_of(document, issues), tuple(issues), document=document)
     contract = StageContract(document.value)
     stages = stages_of(contract) if stages is None else stages
+    reported = {issue.path for issue in issues}
     for stage in stages:
-        issues += gold_issues(contract, workspace_path) if stage == "gold" else _STAGES[stage](contract)
+        found = gold_issues(contract, workspace_path) if stage == "gold" else _STAGES[stage](contract)
+        issues += [issue for issue in found if issue.path not in reported]
     return StageReading(stages, file, problems_of(document, issues), tuple(issues), contract, document)

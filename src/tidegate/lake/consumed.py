@@ -28,6 +28,10 @@ class ConsumedFile:
     delivery: int | None = None
     """A number that grows with each run that published files of the zone to the table, in the order of publishing;
     files of one run share it. None in lists that were written before there were numbers."""
+    ingested_at: str | None = None
+    """When the run that consumed it began, in ISO form. None in lists that were written before there were times."""
+    together: int | None = None
+    """How many files of the zone that run consumed, this one included. None likewise."""
 
 
 @dataclass(frozen=True, slots=True)

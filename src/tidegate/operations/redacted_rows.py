@@ -21,7 +21,7 @@ def redact_quarantined(row: Mapping[str, Any], hidden: Collection[str]) -> dict[
         return redacted
     remaining = [_without_value(failure) if _is_about(failure, hidden) else failure for failure in failures]
     if remaining != failures and isinstance(redacted.get(_REASONS), list):
-        redacted[_REASONS] = [f"{failure.get('rule')}: {failure.get('message')}" for failure in remaining]
+        redacted[_REASONS] = [failure.get("message") for failure in remaining]
     redacted[_FAILURES] = remaining
     return redacted
 

@@ -15,13 +15,13 @@ from tidegate.checks.check_registry import BUILT_IN, DIRECTIVES, KEYED, SQL_TYPE
 from tidegate.checks.check_values import Check, CheckCall, Stage
 from tidegate.checks.own_checks import read_own_check
 from tidegate.checks.parsing import MalformedCall, argument_text, call_text, parse_call
-from tidegate.checks.sql_literals import is_number
 from tidegate.config import parse_duration
 from tidegate.names import nearest
 from tidegate.problems import Place, Problem, Severity, did_you_mean
 from tidegate.project.directives import Directive, read_directives, split_list
 from tidegate.project.model import Materialized, ModelSettings
 from tidegate.project.settings_files import SourceNode
+from tidegate.sql_literals import is_number
 
 __all__ = [
     "ANNOTATIONS",

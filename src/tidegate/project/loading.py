@@ -155,7 +155,7 @@ class _ProjectReader:
         return contract
 
     def _generator(self, name: str, place: Place) -> None:
-        from tidegate.contracts.landing_rules import missing_generator
+        from tidegate.contracts.landing_issues import missing_generator
 
         root = str(self.settings.contracts.files_root)
         if not os.path.isfile(os.path.join(root, name)):

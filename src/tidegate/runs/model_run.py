@@ -329,7 +329,7 @@ class _ModelBuild:
         assert metadata is not None
         assert metadata.progress is not None
         root, location = run.settings.landing.root, metadata.table_location
-        zones = take_files({}, {}, facts.inputs, root, location, metadata.progress.run_id)
+        zones = take_files({}, {}, facts.inputs, root, location, metadata.progress.run_id, run.started_at)
         with run.builder.open(self.attempt) as work:
             work.set_progress(replace(metadata.progress, zones=zones))
         self.checked_again = True
@@ -362,7 +362,9 @@ class _ModelBuild:
             error = ModelError(f"{type(error).__name__}: {error}")
         self.retry_after = error.retry_after
         self.aborted = isinstance(error, RunAbortedError)
-        self.checks += self.attempt.failed_rules
+        for rule in self.attempt.failed_rules:
+            self.checks.append(rule)
+            self.run.emit("check_result", self.name, {"result": rule})
         result = ModelResult(
             model=self.name,
             status="failed",

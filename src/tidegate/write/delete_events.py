@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tidegate.compiler.table_columns import IS_CURRENT
 from tidegate.contracts.ingestion import COMMIT_TIME, SEQUENCE
 from tidegate.errors import MassDeleteError
 from tidegate.write.drift import aligned
-from tidegate.write.request import DELETED, DeleteRequest, WriteRequest
-from tidegate.write.snapshot_deletes import GONE_AT, GONE_SEQUENCE, gone_sql, key_in_silver
+from tidegate.write.request import DELETED, IS_DELETED, DeleteRequest, WriteRequest
+from tidegate.write.snapshot_deletes import GONE_AT, GONE_SEQUENCE, gone_for_good_sql, gone_sql, key_in_silver
 from tidegate.write.spark_sql import quote
-from tidegate.write.write_columns import TableColumn, TableColumns
+from tidegate.write.write_columns import TableColumn, TableColumns, columns_of
 
 __all__ = [
     "ORIGIN",
@@ -24,6 +25,7 @@ __all__ = [
     "is_newer",
     "is_older",
     "newest_first",
+    "refuse_deletes_of_rebuild",
     "refuse_empty_snapshot",
     "refuse_inferred_deletes",
 ]
@@ -123,6 +125,24 @@ def refuse_empty_snapshot(request: WriteRequest, live: str | None) -> None:
                 "not even with --allow-deletes. If the source has no rows any more, drop the table."
             ),
         )
+
+
+def refuse_deletes_of_rebuild(request: WriteRequest, keys: TableColumns) -> None:
+    """The same protection for a table that is rebuilt, by the keys that live in it now: a snapshot that a run refused
+    is in bronze, and a changed contract must not bring it in."""
+    deletion, table = request.deletion, request.table.quoted
+    if deletion is None or deletion.present is None or request.allow_deletes or not request.lake.table(request.table):
+        return
+    columns = columns_of(request.session.table(table))
+    if any(key.name not in columns for key in keys):
+        return
+    is_live = quote(IS_CURRENT) if IS_CURRENT in columns else "true"
+    if IS_DELETED in columns:
+        is_live = f"NOT coalesce({quote(IS_DELETED)}, false)"
+    live = f"SELECT {keys.sql()} FROM {table} WHERE {is_live}"
+    same = " AND ".join(f"{key_in_silver(key, '__l')} = __g.{key.quoted}" for key in keys)
+    gone = f"SELECT 1 FROM ({live}) __l LEFT SEMI JOIN ({gone_for_good_sql(deletion, keys)}) __g ON {same}"
+    refuse_inferred_deletes(request, _count(request, gone), live)
 
 
 def refuse_inferred_deletes(request: WriteRequest, gone: int, live: str) -> None:

@@ -36,6 +36,7 @@ __all__ = [
     "hash_columns",
     "observe",
     "observe_added",
+    "observed_values",
     "record_added_profile",
     "record_profile",
     "recorded_content",
@@ -119,26 +120,25 @@ class ObservedQuery:
 
     def _sums_of(self, rows: int) -> Mapping[str, Any] | None:
         if self._sums is None:
-            self._sums = self._observed_sums() or {}
+            self._sums = (observed_values(self._observation) if self._observation else None) or {}
             self._session.catalog.dropTempView(self._view)
         return self._sums if self._sums.get("rows") == rows else None
 
-    def _observed_sums(self) -> Mapping[str, Any] | None:
-        """Spark delivers them some time after the query has ended, and does not report when it never will."""
-        sums: list[Mapping[str, Any]] = []
-        observation = self._observation
 
-        def wait() -> None:
-            try:
-                if observation is not None:
-                    sums.append(observation.get)
-            except Exception:  # a kind of session without observations; the caller scans the table instead
-                return
+def observed_values(observation: Observation) -> Mapping[str, Any] | None:
+    """Spark delivers them some time after the query has ended, and does not report when it never will."""
+    values: list[Mapping[str, Any]] = []
 
-        thread = threading.Thread(target=wait, name="content", daemon=True)
-        thread.start()
-        thread.join(_PATIENCE_SECONDS)
-        return sums[0] if sums else None
+    def wait() -> None:
+        try:
+            values.append(observation.get)
+        except Exception:  # a kind of session without observations; the caller scans the rows instead
+            return
+
+    thread = threading.Thread(target=wait, name="content", daemon=True)
+    thread.start()
+    thread.join(_PATIENCE_SECONDS)
+    return values[0] if values else None
 
 
 def survey_of(

@@ -7,7 +7,7 @@ The result is computed once, so that every row of it is in exactly one of the tw
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -135,35 +135,42 @@ def write_with_quarantine(
 
 def write_beside_refused(
     request: WriteRequest,
-    refused: DataFrame,
+    refused: Callable[[WriteOutcome], DataFrame],
     identity: Sequence[str],
     *,
     whole: bool,
     replayed: Replayed | None = None,
 ) -> WriteOutcome:
-    """The outcome of writing a result whose rows are valid; `refused` has every column of the quarantine but those of
-    its status.
+    """The outcome of writing a result whose rows are valid. `refused`, asked when they are written, has every column
+    of the quarantine but those of the status.
 
     A refused row that the quarantine has already, going by the columns of `identity`, stays as it is, unless it was
     replayed. `whole`: all rows were judged again, so `refused` is all that the quarantine holds. If anything is
     raised, both tables on the branch are restored.
     """
     table = request.table.quarantine
-    with _restored(request), persisted_view(request.session, refused, _ASIDE, on_disk=True) as view:
+    with _restored(request):
         if replayed is not None:
             mark_replayed(request.session, table, replayed)
         former = _own_table(request, table)
         quarantine = _Quarantine(former, replaced=former is None or whole or is_rebuilt(request))
         before = [column.name for column in former.fields] if former is not None else []
-        rows = view
-        if not quarantine.replaced:
-            same = f"{null_safe_join('__r', '__q', identity)} AND {is_not_replayed(before, '__q')}"
-            rows = f"(SELECT * FROM {view} __r WHERE NOT EXISTS (SELECT 1 FROM {table.quoted} __q WHERE {same}))"
-        rows = with_status(rows, refused.columns, table if quarantine.replaced and STATUS in before else None)
-        count = request.session.sql(f"SELECT count(*) AS n FROM {rows}").collect()[0]["n"]
-        _put_aside(request, [_Aside(f"* FROM {rows}", count)], quarantine)
+        outcome = write(request)
+        aside = refused(outcome)
+        aside.createOrReplaceTempView(_ASIDE)
+        try:
+            rows = _ASIDE
+            if not quarantine.replaced:
+                same = f"{null_safe_join('__r', '__q', identity)} AND {is_not_replayed(before, '__q')}"
+                rows = f"(SELECT * FROM {_ASIDE} __r WHERE NOT EXISTS (SELECT 1 FROM {table.quoted} __q WHERE {same}))"
+            rows = with_status(rows, aside.columns, table if quarantine.replaced and STATUS in before else None)
+            count = request.session.sql(f"SELECT count(*) AS n FROM {rows}").collect()[0]["n"]
+            _put_aside(request, [_Aside(f"* FROM {rows}", count)], quarantine)
+        finally:
+            with contextlib.suppress(Exception):  # the session may be gone; the view goes with it
+                request.session.catalog.dropTempView(_ASIDE)
         fault("after_quarantine", request.table)
-        return write(request)
+        return outcome
 
 
 def _write_marked(

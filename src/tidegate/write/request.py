@@ -28,7 +28,7 @@ __all__ = [
     "DeletionCounts",
     "DriftChange",
     "ObservedProfile",
-    "Snapshot",
+    "SourceSnapshot",
     "Touched",
     "WriteOutcome",
     "WriteRequest",
@@ -75,7 +75,7 @@ class BadRecords:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class SourceSnapshot:
     name: str
     taken: datetime
     whole: bool = True
@@ -93,7 +93,7 @@ class DeleteRequest:
     name of the SNAPSHOT, and `_commit_time` and `_sequence` of the newest row of the key in it. None: nothing is
     deleted by inference."""
 
-    snapshots: tuple[Snapshot, ...] = ()
+    snapshots: tuple[SourceSnapshot, ...] = ()
     """Those of `present`, in the order in which they were taken."""
 
     tombstones: str | None = None

@@ -16,7 +16,7 @@ from tidegate.write.request import SNAPSHOT, DeleteRequest, WriteRequest
 from tidegate.write.spark_sql import literal, quote, timestamp
 from tidegate.write.write_columns import TableColumn, TableColumns
 
-__all__ = ["GONE_AT", "GONE_SEQUENCE", "gone_sql", "key_in_silver", "without_doubtful_snapshots"]
+__all__ = ["GONE_AT", "GONE_SEQUENCE", "gone_for_good_sql", "gone_sql", "key_in_silver", "without_doubtful_snapshots"]
 
 GONE_AT, GONE_SEQUENCE = "__tidegate_gone_at", "__tidegate_gone_sequence"
 _ERA, _WHOLE, _LAST, _NEXT, _NEXT_WHOLE = (
@@ -40,6 +40,14 @@ def gone_sql(deletion: DeleteRequest, keys: TableColumns, live: str | None) -> s
         f"SELECT {keys.sql('__k')}, __w.taken AS {GONE_AT}, {last} AS {GONE_SEQUENCE}"
         f" FROM ({_eras_of_keys(deletion, keys, live)}) __k JOIN (VALUES {taken}) AS __w(era, taken)"
         f" ON __w.era = __k.{_ERA} + 1 WHERE NOT coalesce({_AGAIN}, false)"
+    )
+
+
+def gone_for_good_sql(deletion: DeleteRequest, keys: TableColumns) -> str:
+    """A SELECT of the keys that were there once and are not since the newest whole snapshot."""
+    whole = sum(snapshot.whole for snapshot in deletion.snapshots)
+    return (
+        f"SELECT {keys.sql()} FROM ({_eras_of_keys(deletion, keys, None)}) WHERE {_NEXT} IS NULL AND {_ERA} < {whole}"
     )
 
 

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from tidegate.contracts.ingestion import ContractStage
 from tidegate.errors import FailureKind, LandingError, QualityError
-from tidegate.ingest.bronze_position import CHECKPOINT_PROPERTY, bronze_position, checkpoint_after, checkpoint_text
+from tidegate.ingest.bronze_position import (
+    CHECKPOINT_PROPERTY,
+    PARTIAL_PROPERTY,
+    bronze_position,
+    checkpoint_after,
+    checkpoint_text,
+    partial_snapshots,
+)
 from tidegate.lake.consumed import Consumed, ConsumedFile, write_consumed
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import ZoneInput
@@ -16,7 +25,7 @@ from tidegate.planner.decide import Decision
 from tidegate.planner.inputs import Inputs, ZoneState
 from tidegate.project.landing_files import ZoneFile, content_digest, verify_unchanged
 from tidegate.transform import ZoneBatch
-from tidegate.transform.landing import Delivery
+from tidegate.transform.landing import Delivery, DeliveryRun
 
 __all__ = ["Files", "bronze_properties", "delivery_warnings", "require_unchanged", "take_files", "zone_batches"]
 
@@ -34,9 +43,19 @@ def zone_batches(
             files=state.files,
             known_columns=_known_columns(state, decision),
             new=state.fresh.all,
-            delivery=Delivery(run_id, started_at, zone),
+            delivery=Delivery(run_id, started_at, zone, _earlier_runs(state)),
         )
         for zone, state in inputs.zones.items()
+    }
+
+
+def _earlier_runs(state: ZoneState) -> dict[str, DeliveryRun]:
+    """Of the files that are not new, as far as it is known."""
+    fresh = {file.path for file in state.fresh.all}
+    return {
+        mark.path: DeliveryRun(mark.run_id, datetime.fromisoformat(mark.ingested_at))
+        for mark in (state.consumed.files if state.consumed else ())
+        if mark.ingested_at is not None and mark.path not in fresh
     }
 
 
@@ -103,7 +122,13 @@ def delivery_warnings(inputs: Inputs, decision: Decision) -> tuple[str, ...]:
 
 
 def take_files(
-    files: Files, columns: Mapping[str, str], inputs: Inputs, root: Path, table_location: str, run_id: str
+    files: Files,
+    columns: Mapping[str, str],
+    inputs: Inputs,
+    root: Path,
+    table_location: str,
+    run_id: str,
+    started_at: datetime,
 ) -> dict[str, ZoneInput]:
     """Record that the table consumed `files`, in addition to earlier ones, with the digest and delivery of each.
 
@@ -116,6 +141,8 @@ def take_files(
         read, fresh = set(files.get(zone, ())), set(state.fresh.all)
         # A run that another one overtook is built again on what that one published: numbers follow the publishes.
         next_delivery = (state.consumed.last_delivery if state.consumed else 0) + 1
+        together = sum(file in read and (file in fresh or file.path not in consumed_files) for file in state.files)
+        started = started_at.isoformat()
         for file in state.files:
             old = None if file in fresh else consumed_files.get(file.path)
             if old is None and file not in read:
@@ -123,8 +150,9 @@ def take_files(
             digest = (old.digest if old else None) or content_digest(root / zone, file)
             if digest is None:
                 raise _changed(zone, root / zone / file.path)
-            first, delivery = (old.run_id, old.delivery) if old else (run_id, next_delivery)
-            consumed_files[file.path] = ConsumedFile(file.path, file.size, file.mtime_ns, first, digest, delivery)
+            if old is None:
+                old = ConsumedFile(file.path, 0, 0, run_id, None, next_delivery, started, together)
+            consumed_files[file.path] = replace(old, size=file.size, mtime_ns=file.mtime_ns, digest=digest)
         zone_columns = columns.get(zone) or (state.consumed.columns if state.consumed else None)
         consumed = Consumed(zone, tuple(consumed_files[path] for path in sorted(consumed_files)), zone_columns)
         zone_inputs[zone] = write_consumed(table_location, consumed)
@@ -132,7 +160,13 @@ def take_files(
 
 
 def bronze_properties(
-    stage: ContractStage | None, own: TableMetadata | None, files: Files, inputs: Inputs, root: Path, rows: int
+    stage: ContractStage | None,
+    own: TableMetadata,
+    files: Files,
+    inputs: Inputs,
+    root: Path,
+    rows: int,
+    rebuilt: bool,
 ) -> dict[str, str]:
     """What a bronze table records of its source; nothing for other tables. Raises for a snapshot without a row, from
     which the deletion of everything would follow, and for one that may be more than the files that were read."""
@@ -151,7 +185,14 @@ def bronze_properties(
     before = bronze_position(own, zone)
     read = {file.path for file in files.get(zone, ())}
     value = checkpoint_after(root / zone, stage.ingestion.id, before.consumed | read, before.checkpoint)
-    return {CHECKPOINT_PROPERTY: checkpoint_text(value)}
+    properties = {CHECKPOINT_PROPERTY: checkpoint_text(value)}
+    state = inputs.zones.get(zone)
+    if rebuilt and state is not None and state.consumed is not None:
+        there = {file.path for file in state.files} - {file.path for file in state.fresh.all}
+        partial = partial_snapshots(state.consumed.files, there, stage.ingestion.source.connector)
+        if partial or PARTIAL_PROPERTY in own.properties:
+            properties[PARTIAL_PROPERTY] = json.dumps(partial)
+    return properties
 
 
 def _require_whole_snapshot(zone: str, state: ZoneState | None, read: tuple[ZoneFile, ...], root: Path) -> None:

@@ -180,14 +180,15 @@ class TableBuild:
                 outcomes.append(self._write(request, built.bad_records if number == 0 else None))
             dropped = dict(outcomes[-1].dropped_columns)
         with self.phases.timed("iceberg_write"):
-            require_unchanged(built.zone_files, root)
-            location = self._metadata().table_location
-            zones = take_files(built.zone_files, built.zone_columns, self.facts.inputs, root, location, run.run_id)
+            own, inputs, files = self._metadata(), self.facts.inputs, built.zone_files
+            require_unchanged(files, root)
+            location = own.table_location
+            zones = take_files(files, built.zone_columns, inputs, root, location, run.run_id, run.started_at)
             if zones:
                 fault("after_consumed", self.table)
             outcome, stage = summed(outcomes), self.model.model.stage
-            inputs, rows = self.facts.inputs, outcome.rows_written
-            recorded = bronze_properties(stage, self._metadata(), built.zone_files, inputs, root, rows)
+            rows = outcome.rows_written
+            recorded = bronze_properties(stage, own, files, inputs, root, rows, rebuilt=self.decision.rebuild)
         return replace(outcome, properties={**outcome.properties, **recorded}), zones
 
     def _from_changes_if_they_can(self) -> WriteOutcome | None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from functools import reduce
 from pathlib import Path
 
@@ -30,10 +32,14 @@ from tidegate.transform.landing.zone_source import ORDER_FILE, ORDER_LINE, ORDER
 
 __all__ = ["read_bronze"]
 
+_EPOCH = datetime.fromtimestamp(0, UTC)
 _READ = "read"
 """The operation of rows that no log delivered."""
 _KEY, _NAME, _ORDINAL, _START = "\ufdd0key", "\ufdd0name", "\ufdd0ordinal", "\ufdd0start"
-_PLACES = f"array<struct<`{_KEY}`: string, `{_NAME}`: string, `{_ORDINAL}`: bigint, `{_START}`: bigint>>"
+_RUN, _MICROS = "\ufdd0run", "\ufdd0micros"
+_TEXTS, _NUMBERS = (_NAME, _RUN), (_ORDINAL, _START, _MICROS)
+_FIELDS = [*(f"`{name}`: string" for name in (_KEY, *_TEXTS)), *(f"`{name}`: bigint" for name in _NUMBERS)]
+_PLACES = f"array<struct<{', '.join(_FIELDS)}>>"
 
 
 def read_bronze(
@@ -59,7 +65,7 @@ def read_bronze(
     rows = _placed(session, frames, folder, files, delivery) if frames else _nothing(session, target)
     if in_order and frames and len(files) > 1:
         rows = sorted_by_place(rows, column(_START) + column(ORDER_PIECE), sum(file.size for file in files))
-    about = _about(delivery, frozenset(said.fieldNames()))
+    about = _about(frozenset(said.fieldNames()))
     frame = rows.select(
         *(column(field.name) for field in columns.fields),
         *(about[each.name].alias(each.name) for each in ABOUT_DELIVERED),
@@ -80,14 +86,14 @@ def _refuse_own_names(folder: Path, found: dict[str, StructField]) -> None:
             )
 
 
-def _about(delivery: Delivery, said: frozenset[str]) -> dict[str, Column]:
-    ingested_at = F.lit(delivery.started_at.isoformat()).cast("timestamp")
+def _about(said: frozenset[str]) -> dict[str, Column]:
+    ingested_at = F.timestamp_micros(column(_MICROS))
     sequence = F.format_string("%08d-%012d", column(_ORDINAL), column(ORDER_LINE))
     values = {
         "_ingested_at": ingested_at,
         "_source_file": column(_NAME),
         "_source_row": column(ORDER_LINE),
-        "_run_id": F.lit(delivery.run_id),
+        "_run_id": column(_RUN),
         "_op": F.lit(_READ),
         "_commit_time": ingested_at,
         "_sequence": sequence,
@@ -99,20 +105,28 @@ def _about(delivery: Delivery, said: frozenset[str]) -> dict[str, Column]:
 
 
 def _nothing(session: SparkSession, target: StructType) -> DataFrame:
-    texts = [StructField(name, StringType()) for name in (ORDER_FILE, _NAME)]
-    numbers = [StructField(name, LongType()) for name in (ORDER_PIECE, ORDER_LINE, _ORDINAL, _START)]
+    texts = [StructField(name, StringType()) for name in (ORDER_FILE, *_TEXTS)]
+    numbers = [StructField(name, LongType()) for name in (ORDER_PIECE, ORDER_LINE, *_NUMBERS)]
     return align(session.range(0).drop("id"), StructType([*target.fields, *texts, *numbers]))
 
 
 def _placed(
     session: SparkSession, frames: Sequence[DataFrame], folder: Path, files: Sequence[ZoneFile], delivery: Delivery
 ) -> DataFrame:
-    """The rows with the name of their file, its number in the order of arrival, and the bytes of those before it."""
+    """The rows with the name of their file, its run, its number among the files of that run, and the bytes of all files
+    before it."""
     places: dict[str, dict[str, object]] = {}
-    start = 0
-    for ordinal, file in enumerate(files, 1):
-        name = f"{delivery.zone or folder.name}/{file.path}"
-        places[os.path.abspath(folder / file.path)] = {_NAME: name, _ORDINAL: ordinal, _START: start}
+    start, of_run = 0, Counter[str]()
+    for file in files:
+        run = delivery.run_of(file.path)
+        of_run[run.id] += 1
+        places[os.path.abspath(folder / file.path)] = {
+            _NAME: f"{delivery.zone or folder.name}/{file.path}",
+            _RUN: run.id,
+            _ORDINAL: of_run[run.id],
+            _START: start,
+            _MICROS: (run.started_at - _EPOCH) // timedelta(microseconds=1),
+        }
         start += file.size
     # Spark names a file by its URI; one that is read record by record is named by its path.
     uris = {uri.replace("file:///", "file:/", 1) for frame in frames for uri in frame.inputFiles()}

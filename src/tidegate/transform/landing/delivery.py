@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
-__all__ = ["Delivery"]
+__all__ = ["Delivery", "DeliveryRun"]
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryRun:
+    id: str
+
+    started_at: datetime
+    """With its zone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,3 +26,9 @@ class Delivery:
 
     zone: str = ""
     """The zone's name, where that is more than the name of its folder."""
+
+    earlier: Mapping[str, DeliveryRun] = field(default_factory=dict)
+    """Of the files that are read again, by path: the run that read them first, and which their rows go on to name."""
+
+    def run_of(self, path: str) -> DeliveryRun:
+        return self.earlier.get(path) or DeliveryRun(self.run_id, self.started_at)

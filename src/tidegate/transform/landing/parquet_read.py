@@ -94,7 +94,7 @@ def _columns(path: Path) -> str:
     except (FileNotFoundError, PermissionError):
         raise
     except (pyarrow.ArrowException, OSError) as error:
-        why = str(error).split(". ")[0].rstrip(".")
+        why = str(error).split(". ")[0].strip().rstrip(".")
         raise UnreadableFileError(path, f"is no whole Parquet file: {why}", remedy=_REMEDY) from error
     return str(schema.remove_metadata())
 

@@ -10,11 +10,11 @@ One projection after the other, each over the row alone, so nothing is shuffled 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tidegate.contracts.ingestion import DEFAULT_NULL_VALUES, DeletionRules, SilverColumn, SilverRules
+from tidegate.contracts.ingestion import DEFAULT_NULL_VALUES, DeleteIndicator, SilverColumn, SilverRules
 from tidegate.names import literal, quote
 from tidegate.transform.silver.json_text import JsonPaths, group_paths
 from tidegate.transform.silver.row_logic import check_logic, guarded, guarded_text, inputs_of, shown_inputs
@@ -40,7 +40,7 @@ from tidegate.transform.silver.value_rules import ValueRule, column_rules
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["ColumnPlan", "mark_rows"]
+__all__ = ["CastRows", "ColumnPlan", "cast_rows", "mark_rows"]
 
 _NEVER_VALUES = frozenset(value.strip() for value in DEFAULT_NULL_VALUES)
 """Texts that only floating types and text would take for a value."""
@@ -144,12 +144,35 @@ def _cut(text: str) -> str:
     return f"left({text}, {SHOWN})"
 
 
+@dataclass(frozen=True, slots=True)
+class CastRows:
+    """Rows of bronze after the cast. Nothing is computed yet."""
+
+    frame: DataFrame
+    """META, the columns that the plans name, and DELETED."""
+
+    plans: list[ColumnPlan]
+
+    def failing(self) -> list[str]:
+        """For each column the condition that a row fails because of it, at whichever stage."""
+        stages = (TRANSFORM, CAST, CONSTRAINT)
+        entries = [[entry for stage in stages for entry in _entries([plan], stage)] for plan in self.plans]
+        return [_any([condition for condition, _ in found]) or "false" for found in entries]
+
+
 def mark_rows(frame: DataFrame, rules: SilverRules) -> DataFrame:
     """The silver columns, typed and NULL where they failed, META, STAGE, FAILURES, TEXTS and DELETED.
 
     Of a row that is valid so far STAGE, FAILURES and TEXTS are NULL. Raises QueryError for a contract that cannot be
     followed, before anything is computed.
     """
+    rows = cast_rows(frame, rules)
+    return rows.frame.selectExpr("*", f"{_stage(rows.plans)} AS {STAGE}").selectExpr(*_result(rules, rows.plans))
+
+
+def cast_rows(frame: DataFrame, rules: SilverRules, beside: Sequence[str] = ()) -> CastRows:
+    """`beside`: expressions over bronze, with names that begin with `_`, which the rows are to have too. Raises
+    QueryError as `mark_rows` does."""
     session_zone = frame.sparkSession.conf.get("spark.sql.session.timeZone", None) or "UTC"
     bronze = {name.lower(): name for name in frame.columns}
     groups = group_paths(
@@ -160,10 +183,10 @@ def mark_rows(frame: DataFrame, rules: SilverRules) -> DataFrame:
         ]
     )
     plans = _plans(rules, session_zone, bronze, groups)
-    flat = _flattened(frame, rules, plans, bronze, groups)
+    flat = _flattened(frame, rules, plans, bronze, groups, beside)
     check_logic(flat, rules.columns)
     kept = [*(name for name in flat.columns if name.startswith("_")), *(plan.flat for plan in plans)]
-    return (
+    rows = (
         _logic(flat, plans)
         .selectExpr(*kept, *_logic_names(plans), *(_raw(plan) for plan in plans if plan.column.transform))
         .selectExpr("*", *_parsed(plans))
@@ -172,9 +195,8 @@ def mark_rows(frame: DataFrame, rules: SilverRules) -> DataFrame:
             *(f"{plan.cast_value} AS {plan.value}" for plan in plans),
             f"{_deleted(rules, plans, bronze)} AS {DELETED}",
         )
-        .selectExpr("*", f"{_stage(plans)} AS {STAGE}")
-        .selectExpr(*_result(rules, plans))
     )
+    return CastRows(rows, plans)
 
 
 def _plans(rules: SilverRules, session_zone: str, bronze: dict[str, str], groups: list[JsonPaths]) -> list[ColumnPlan]:
@@ -206,7 +228,12 @@ def _group(column: SilverColumn, bronze: dict[str, str], groups: list[JsonPaths]
 
 
 def _flattened(
-    frame: DataFrame, rules: SilverRules, plans: list[ColumnPlan], bronze: dict[str, str], groups: list[JsonPaths]
+    frame: DataFrame,
+    rules: SilverRules,
+    plans: list[ColumnPlan],
+    bronze: dict[str, str],
+    groups: list[JsonPaths],
+    beside: Sequence[str],
 ) -> DataFrame:
     """META, the silver columns as text, and the columns that report JSON that cannot be read."""
     parsed, lost = [], []
@@ -232,7 +259,7 @@ def _flattened(
     if indicator is not None:
         meta.append(f"CAST({quote(indicator)} AS STRING) AS __indicator")
     source_frame = frame.selectExpr("*", *parsed) if parsed else frame
-    return source_frame.selectExpr(*meta, *lost, *columns)
+    return source_frame.selectExpr(*meta, *lost, *beside, *columns)
 
 
 def _logic(flat: DataFrame, plans: list[ColumnPlan]) -> DataFrame:
@@ -249,38 +276,45 @@ def _raw(plan: ColumnPlan) -> str:
 
 
 def _is_null_like(text: str, null_values: tuple[str, ...]) -> str:
-    listed = ", ".join(literal(value.strip()) for value in null_values)
-    return f"trim({text}) IN ({listed})" if listed else "false"
+    """Only a short text, or one with blanks around it, is compared with each: most are not."""
+    values = [value.strip() for value in null_values]
+    if not values:
+        return "false"
+    may_be = " OR ".join(
+        [
+            f"octet_length({text}) <= {max(len(value.encode()) for value in values)}",
+            *(f"{side}({text}, ' ')" for side in ("startswith", "endswith")),
+        ]
+    )
+    return f"(({may_be}) AND trim({text}) IN ({', '.join(map(literal, values))}))"
 
 
 def _bronze_indicator(rules: SilverRules, bronze: dict[str, str]) -> str | None:
     """The column of bronze that says that a row is a deletion; a silver column of the name goes before it."""
-    deletion = rules.deletion
-    if deletion is None or deletion.inferred or deletion.indicator_column is None:
+    if rules.indicator is None:
         return None
-    name = deletion.indicator_column.lower()
+    name = rules.indicator.column.lower()
     return None if name in {column.name.lower() for column in rules.columns} else bronze.get(name)
 
 
 def _deleted(rules: SilverRules, plans: list[ColumnPlan], bronze: dict[str, str]) -> str:
     """The condition that the row is a delete signal."""
     conditions = ["_op = 'delete'"]
-    deletion = rules.deletion
-    if deletion is not None and not deletion.inferred and deletion.indicator_column is not None:
-        name = deletion.indicator_column.lower()
+    if rules.indicator is not None:
+        name = rules.indicator.column.lower()
         text = next((plan.raw for plan in plans if plan.column.name.lower() == name), None)
         if text is None and _bronze_indicator(rules, bronze) is not None:
             text = "__indicator"
         if text is not None:
-            listed = ", ".join(map(literal, _indicated(deletion)))
+            listed = ", ".join(map(literal, _indicated(rules.indicator)))
             conditions.append(f"lower(trim({text})) IN ({listed})")
     return f"coalesce({' OR '.join(f'coalesce({one}, false)' for one in conditions)}, false)"
 
 
-def _indicated(deletion: DeletionRules) -> list[str]:
+def _indicated(indicator: DeleteIndicator) -> list[str]:
     """The values that mean deleted, as lower-case text; true and false in each spelling that a boolean has."""
     values: list[str] = []
-    for value in deletion.indicator_values:
+    for value in indicator.values:
         spelt: Any = _SPELLINGS.get(value) if isinstance(value, bool) else (str(value).strip().lower(),)
         values += spelt
     return list(dict.fromkeys(values))

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import sqlglot
 from sqlglot import exp
 
+from tidegate.compiler.sql.function_calls import calls_unknown_function, first_change
+from tidegate.compiler.sql.queries import ParsedQuery, parse_query
 from tidegate.contracts.ingestion import SilverColumn
 from tidegate.errors import QueryError
 from tidegate.names import literal, quote
@@ -23,7 +25,7 @@ from tidegate.transform.silver.silver_frame import shown
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["check_logic", "guarded", "guarded_text", "inputs_of", "shown_inputs"]
+__all__ = ["check_logic", "gives_the_same", "guarded", "guarded_text", "inputs_of", "shown_inputs"]
 
 _LONGEST_SHOWN = 200
 _QUOTE = literal("'")
@@ -49,6 +51,14 @@ def inputs_of(logic: str, names: Sequence[str]) -> tuple[str, ...]:
         raise QueryError(f"the transformLogic {_cut(logic)} is not Spark SQL: {str(error).splitlines()[0]}") from None
     read = {part.parts[0].name.lower() for part in parsed.find_all(exp.Column)}
     return tuple(name for name in names if name.lower() in read)
+
+
+def gives_the_same(logic: str) -> bool:
+    """Whether the logic certainly gives a row the same text each time that it is computed."""
+    query = parse_query(f"SELECT ({logic}\n) AS x")
+    if not isinstance(query, ParsedQuery) or calls_unknown_function(query):
+        return False
+    return first_change(query, {token.text.upper() for token in query.tokens}) is None
 
 
 def shown_inputs(inputs: Sequence[str]) -> tuple[str, str]:

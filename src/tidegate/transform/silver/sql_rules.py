@@ -73,7 +73,7 @@ def read_rule(rule: QualityRule, rules: SilverRules, view: str) -> SqlRule:
     """`view` stands for the valid rows. Raises QueryError."""
     query = read_rule_query(rule, rules, view)
     if isinstance(query, SqlFault):
-        raise QueryError(f"quality rule '{rule.name}': {query.message}", where=rule.query.strip())
+        raise QueryError(f"quality rule '{rule.name}' cannot be used: {query.message}", where=rule.query.strip())
     return SqlRule(rule, query.text, query.is_select, query.columns)
 
 

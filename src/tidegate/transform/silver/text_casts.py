@@ -24,7 +24,7 @@ from tidegate.names import literal
 from tidegate.transform.silver.json_text import CORRUPT, map_leaves, parsed_json, unmarked
 from tidegate.transform.silver.time_casts import TimeRules, date_from_text, time_rules, timestamp_from_text
 
-__all__ = ["ColumnCast", "column_cast"]
+__all__ = ["ColumnCast", "column_cast", "part_cast"]
 
 _LENGTH = re.compile(r"^\s*(?:var)?char(?:acter)?\s*\(\s*(\d+)\s*\)\s*$", re.IGNORECASE)
 _LONGEST = 400
@@ -119,6 +119,13 @@ def column_cast(column: SilverColumn, session_zone: str) -> ColumnCast:
     return ColumnCast(column, kind, int(length[1]) if length else None, time_rules(column, kind, session_zone), is_json)
 
 
+def part_cast(part: SilverColumn, kind: DataType) -> ColumnCast:
+    """Of what is inside a column, which that column's cast has made."""
+    length = _LENGTH.match(part.type)
+    is_json = kind == STRING and part.logical_type == "object"
+    return ColumnCast(part, kind, int(length[1]) if length else None, TimeRules(), is_json)
+
+
 def _scalar(text: str, cast: ColumnCast) -> str:
     match cast.type.kind:
         case "string":
@@ -153,19 +160,21 @@ def _text(text: str, cast: ColumnCast) -> str:
 
 
 def _floating(text: str, kind: str) -> str:
-    """Only a text with letters or many digits can be one that Java takes and should not, or be too large."""
+    """Only a text with letters or many digits can be one that Java takes and should not, or be too large. Of a short
+    text that ends with a digit and has none of these letters that is known without a pattern."""
     value = f"try_cast({text} AS {kind})"
     infinite = f"abs({value}) = CAST('Infinity' AS {kind})"
     taken = f"NOT {text} RLIKE {_JAVA_NUMBER} AND (NOT {infinite} OR {text} RLIKE {_INFINITE})"
-    return f"CASE WHEN NOT {text} RLIKE {_UNUSUAL} OR {taken} THEN {value} END"
+    letters = " AND ".join(f"NOT contains({text}, '{letter}')" for letter in "eExX")
+    usual = f"octet_length({text}) < 38 AND contains('0123456789', right({text}, 1)) AND {letters}"
+    return f"CASE WHEN {usual} OR NOT {text} RLIKE {_UNUSUAL} OR {taken} THEN {value} END"
 
 
 def _decimal(text: str, kind: DataType) -> str:
     """Spark rounds what does not fit the scale, so the digits after the point are counted."""
     scale, value = kind.args[1], f"try_cast({text} AS {kind.text})"
-    plain = f"locate('e', {text}) = 0 AND locate('E', {text}) = 0"
-    point = f"locate('.', {text})"
-    short = f"({point} = 0 OR char_length({text}) - {point} <= {scale})"
+    plain = f"NOT contains({text}, 'e') AND NOT contains({text}, 'E')"
+    short = f"NOT contains(substring({text}, 1, octet_length({text}) - {scale + 1}), '.')"
     whole = f"regexp_extract({text}, '^\\\\s*[+-]?(\\\\d*)', 1)"
     fraction = f"regexp_extract({text}, '[.](\\\\d*)', 1)"
     digits = f"rtrim('0', concat({whole}, {fraction}))"

@@ -13,22 +13,17 @@ one, with `timezone: false` it must have none. A `timestamp_ntz` is the local ti
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from tidegate.contracts.ingestion import SilverColumn
+from tidegate.contracts.time_formats import QUOTED, java_pattern, require_zone
 from tidegate.datatypes import DataType
 from tidegate.errors import QueryError
 from tidegate.names import literal
 
-__all__ = ["TimeRules", "date_from_text", "java_pattern", "time_rules", "timestamp_from_text"]
+__all__ = ["TimeRules", "date_from_text", "time_rules", "timestamp_from_text"]
 
-_LETTERS = frozenset("GyMLdDQqEFahKkHmsSVzOXxZ")
-"""Those that Spark takes in a pattern for reading."""
 _ZONE_LETTERS = frozenset("VzOXxZ")
-_QUOTED = re.compile(r"'(?:[^']|'')*'")
-_OFFSET = re.compile(r"[+-]\d{2}:\d{2}")
 _DATE = r"(?!0000)\d{4}-\d{1,2}-\d{1,2}"
 _ISO_DATE = literal(rf"^\s*{_DATE}(?:[T ]00:00(?::00(?:[.]0+)?)?Z?)?\s*$")
 _ISO_TIMESTAMP = literal(
@@ -57,7 +52,7 @@ class TimeRules:
 
     @property
     def format_has_zone(self) -> bool:
-        return self.format is not None and not _ZONE_LETTERS.isdisjoint(_QUOTED.sub("", self.format))
+        return self.format is not None and not _ZONE_LETTERS.isdisjoint(QUOTED.sub("", self.format))
 
 
 def time_rules(column: SilverColumn, kind: DataType, session_zone: str) -> TimeRules:
@@ -65,11 +60,15 @@ def time_rules(column: SilverColumn, kind: DataType, session_zone: str) -> TimeR
     if not kind.contains("date", "timestamp", "timestamp_ntz"):
         return TimeRules(session_zone=session_zone)
     options, default = column.options, column.options.get("defaultTimezone")
-    if default is not None:
-        _require_zone(column, str(default))
     pattern = options.get("format")
+    try:
+        if default is not None:
+            require_zone(str(default))
+        java = java_pattern(str(pattern)) if pattern else None
+    except ValueError as error:
+        raise QueryError(f"column '{column.name}' cannot be read: {error}") from None
     return TimeRules(
-        format=java_pattern(str(pattern), column.name) if pattern else None,
+        format=java,
         zone_required=options.get("timezone") is True and default is None,
         zone_refused=options.get("timezone") is False,
         zone=_canonical(str(default or "UTC")),
@@ -77,30 +76,13 @@ def time_rules(column: SilverColumn, kind: DataType, session_zone: str) -> TimeR
     )
 
 
-def java_pattern(pattern: str, column: str) -> str | None:
-    """A format of a contract as Spark takes it; None where it is ISO 8601. Raises QueryError."""
-    parts = _QUOTED.split(pattern)
-    plain = "".join(parts)
-    if "Y" in plain and "M" in plain and "y" not in plain:
-        pattern = pattern.replace("Y", "y").replace("D", "d")
-    if _QUOTED.search(pattern) is None:
-        pattern = pattern.replace("T", "'T'")
-    pattern = re.sub(r"(?<!Z)Z$", "[XXX][XX]", pattern)
-    if pattern in ("yyyy-MM-dd'T'HH:mm:ss.SSS[XXX][XX]", "yyyy-MM-dd'T'HH:mm:ss[XXX][XX]"):
-        return None
-    for letter in _QUOTED.sub("", pattern):
-        if letter.isalpha() and letter not in _LETTERS:
-            raise QueryError(
-                f"the format '{pattern}' of column '{column}' has the letter '{letter}', which Spark does not read",
-                remedy="Write a pattern such as yyyy-MM-dd HH:mm:ss, with other text in single quotes.",
-            )
-    return pattern
-
-
 def date_from_text(text: str, rules: TimeRules) -> str:
     if rules.format is not None:
         return f"CAST({_formatted(text, rules)} AS DATE)"
-    return f"CASE WHEN {text} RLIKE {_ISO_DATE} THEN try_cast(substring(trim({text}), 1, 10) AS DATE) END"
+    return (
+        f"CASE WHEN {_has_shape(text, 'yyyy-MM-dd', 5, 8)} THEN try_cast({text} AS DATE) "
+        f"WHEN {text} RLIKE {_ISO_DATE} THEN try_cast(substring(trim({text}), 1, 10) AS DATE) END"
+    )
 
 
 def timestamp_from_text(text: str, kind: str, rules: TimeRules) -> str:
@@ -124,7 +106,22 @@ def timestamp_from_text(text: str, kind: str, rules: TimeRules) -> str:
     if rules.zone_refused:
         is_read = f"{is_read} AND NOT {has_zone}"
     either = value if value == local else f"CASE WHEN {has_zone} THEN {value} ELSE {local} END"
-    return f"CASE WHEN {is_read} THEN {either} END"
+    if rules.format is not None or rules.zone_required:
+        return f"CASE WHEN {is_read} THEN {either} END"
+    return (
+        f"CASE WHEN {_has_shape(text, 'yyyy-MM-dd HH:mm:ss', 5, 14, 17)} THEN {local} WHEN {is_read} THEN {either} END"
+    )
+
+
+def _has_shape(text: str, shape: str, *signs: int) -> str:
+    """A condition for texts of which Spark's cast takes only those that have the shape, with a digit for each letter.
+
+    The texts of most rows have it, and it costs a fraction of a pattern. `signs`: the places of the shape's signs of
+    which the others follow where the cast gives a value.
+    """
+    conditions = [f"octet_length({text}) = {len(shape)}", f"{text} >= '0001'"]
+    conditions += [f"substring({text}, {at}, 1) = '{shape[at - 1]}'" for at in signs]
+    return " AND ".join([*conditions, f"contains('0123456789', substring({text}, {len(shape)}))"])
 
 
 def _formatted(text: str, rules: TimeRules) -> str:
@@ -134,19 +131,3 @@ def _formatted(text: str, rules: TimeRules) -> str:
 
 def _canonical(zone: str) -> str:
     return "UTC" if zone in ("Etc/UTC", "Z", "GMT", "Etc/GMT", "+00:00") else zone
-
-
-def _require_zone(column: SilverColumn, zone: str) -> None:
-    if _OFFSET.fullmatch(zone) or zone == "UTC":
-        return
-    try:
-        ZoneInfo("Europe/Paris")
-    except ZoneInfoNotFoundError:  # this machine has no list of zones
-        return
-    try:
-        ZoneInfo(zone)
-    except (ZoneInfoNotFoundError, ValueError):
-        raise QueryError(
-            f"the defaultTimezone '{zone}' of column '{column.name}' is not a time zone",
-            remedy="Write one such as UTC, Europe/Paris or +02:00.",
-        ) from None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from tidegate.amounts import plural
 from tidegate.contracts.ingestion import SilverRules
 from tidegate.errors import FailureKind, QualityError, QueryError, TidegateError
 from tidegate.names import literal, quote
+from tidegate.spark.session import temporary_conf
 from tidegate.spark.spark_errors import read_failure
 from tidegate.transform.silver.mark_rows import mark_rows
 from tidegate.transform.silver.row_uniqueness import (
@@ -35,15 +36,25 @@ from tidegate.transform.silver.silver_frame import (
     TRANSFORM,
     UNIQUE,
 )
-from tidegate.transform.silver.sql_rules import ScalarFailure, SqlRule, flag_rows, is_scalar, read_rule, scalar_failures
+from tidegate.transform.silver.single_pass import judges_rows_alone, single_pass
+from tidegate.transform.silver.sql_rules import (
+    ScalarFailure,
+    SqlRule,
+    flag_rows,
+    is_scalar,
+    read_rule,
+    scalar_failures,
+)
 from tidegate.write.staging import persisted_view
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 __all__ = ["StageCounts", "ValidatedRows", "validated"]
 
 _MARKS, _JUDGED, _VALID = "__tidegate_silver_marks", "__tidegate_silver_judged", "__tidegate_silver_valid"
+_REFUSED = "__tidegate_silver_refused"
+_LONGEST_METHOD = "spark.sql.codegen.hugeMethodLimit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,23 +86,47 @@ class StageCounts:
             )
 
 
-@dataclass(frozen=True, slots=True)
 class ValidatedRows:
-    """Frames over what is persisted: they live as long as the block of `validated`."""
+    """Frames that live as long as the block of `validated`."""
 
-    valid: DataFrame
-    """Silver columns, `_commit_time`, `_sequence` and DELETED: delete signals are among them where the contract
-    applies them."""
+    def __init__(
+        self,
+        valid: DataFrame,
+        marked: DataFrame | None,
+        settle: Callable[[], tuple[DataFrame, StageCounts]],
+        failures: tuple[ScalarFailure, ...] = (),
+    ) -> None:
+        self.valid = valid
+        """Silver columns, `_commit_time`, `_sequence` and DELETED: delete signals are among them where the contract
+        applies them."""
 
-    refused: DataFrame
+        self.marked = marked
+        """Every row, as `mark_rows` gives it. None where rows are judged while they are written."""
 
-    marked: DataFrame
-    """Every row, as `mark_rows` gives it."""
+        self.failures = failures
+        """Of rules about the whole table: where there is one, the table must not take the rows."""
 
-    counts: StageCounts
+        self._settle = settle
+        self._settled: tuple[DataFrame, StageCounts] | None = None
 
-    failures: tuple[ScalarFailure, ...] = ()
-    """Of rules about the whole table: where there is one, the table must not take the rows."""
+    @property
+    def are_counted(self) -> bool:
+        return self._settled is not None
+
+    @property
+    def refused(self) -> DataFrame:
+        """Computed once. To be asked for when `valid` is written, as the counts are: where rows are judged while they
+        are written, that counts them. Raises QualityError where the counts do not add up."""
+        return self._outcome()[0]
+
+    @property
+    def counts(self) -> StageCounts:
+        return self._outcome()[1]
+
+    def _outcome(self) -> tuple[DataFrame, StageCounts]:
+        if self._settled is None:
+            self._settled = self._settle()
+        return self._settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,23 +169,75 @@ def validated(
     run_id: str,
     run_started_at: datetime,
     target: str | None,
+    *,
+    written_once: bool = False,
 ) -> Iterator[ValidatedRows]:
     """Divide rows of bronze. `target`: the silver table where there is one; its values of unique columns are taken.
+    `written_once`: one statement will read the valid rows, so they need not be persisted where each is judged alone.
 
     Raises QueryError for a contract that cannot be followed, before the block begins.
     """
     origin = _Origin(contract_id, contract_version, run_id, run_started_at)
     with ExitStack() as stack:
-        try:
+        stack.enter_context(_short_methods(session))
+        if written_once and judges_rows_alone(rules):
+            with _explained(rules):
+                rows = _divide_while_written(session, stack, frame, rules, origin)
+                if rows is not None:
+                    yield rows
+                    return
+        with _explained(rules):
             rows = _divide(session, stack, frame, rules, origin, target)
-        except TidegateError:
-            raise
-        except Exception as error:
-            failure = read_failure(error)
-            if failure.kind is not FailureKind.QUERY_REJECTED:
-                raise
-            raise QueryError(f"the rows of {rules.name} cannot be validated: {failure.message}") from error
         yield rows
+
+
+@contextmanager
+def _explained(rules: SilverRules) -> Iterator[None]:
+    try:
+        yield
+    except TidegateError:
+        raise
+    except Exception as error:
+        failure = read_failure(error)
+        if failure.kind is not FailureKind.QUERY_REJECTED:
+            raise
+        raise QueryError(f"the rows of {rules.name} cannot be validated: {failure.message}") from error
+
+
+def _short_methods(session: SparkSession) -> AbstractContextManager[None]:
+    """Java does not compile methods of more bytes, and the expressions of a contract easily make one: Spark then
+    splits them. A setting of the project wins."""
+    is_set = session.conf.get(_LONGEST_METHOD, None) is not None
+    return nullcontext() if is_set else temporary_conf(session, {_LONGEST_METHOD: "8000"})
+
+
+def _divide_while_written(
+    session: SparkSession, stack: ExitStack, frame: DataFrame, rules: SilverRules, origin: _Origin
+) -> ValidatedRows | None:
+    """None where a key comes twice."""
+    rows = single_pass(frame, rules)
+    if rows is None:
+        return None
+    texts = [f"{TEXTS}.{quote(column.name)} AS {quote(column.name)}" for column in rules.columns]
+
+    def settle() -> tuple[DataFrame, StageCounts]:
+        judged, by_stage = rows.counts(), dict[str, int]()
+        refused = rows.refused(judged.failing).selectExpr(*_refused(rules, origin, texts))
+        if judged.failing:
+            refused = session.table(stack.enter_context(persisted_view(session, refused, _REFUSED, on_disk=True)))
+            by_stage = {row["_stage"]: row["rows"] for row in refused.groupBy("_stage").agg(_count()).collect()}
+        quarantined = {stage: by_stage.get(stage, 0) for stage in STAGES}
+        counts = StageCounts(rows.read, judged.valid, quarantined, 0, judged.delete_signals)
+        counts.require_sum(rules.name)
+        return refused, counts
+
+    return ValidatedRows(rows.valid, None, settle)
+
+
+def _count() -> Column:
+    from pyspark.sql import functions as f
+
+    return f.count(f.lit(1)).alias("rows")
 
 
 def _divide(
@@ -179,7 +266,12 @@ def _divide(
         texts = [f"{text_of(column)} AS {quote(column.name)}" for column in rules.columns]
         late = judged.where(f"{STAGE} IS NOT NULL").selectExpr(*_refused(rules, origin, texts))
         refused = refused.unionByName(late)
-    return ValidatedRows(valid, refused, marked, counts, scalar)
+
+    def settle() -> tuple[DataFrame, StageCounts]:
+        view = stack.enter_context(persisted_view(session, refused, _REFUSED, on_disk=True))
+        return session.table(view), counts
+
+    return ValidatedRows(valid, marked, settle, scalar)
 
 
 def _applies_deletions(rules: SilverRules) -> bool:

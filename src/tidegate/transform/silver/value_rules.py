@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from tidegate.checks.sql_literals import typed_literal
+from tidegate.contracts.column_constraints import constant, written
 from tidegate.contracts.ingestion import SilverColumn
+from tidegate.contracts.text_formats import INTEGER_FORMATS, text_has_format
 from tidegate.datatypes import DataType
 from tidegate.errors import QueryError
 from tidegate.names import literal, quote
+from tidegate.sql_literals import require_pattern
 from tidegate.transform.silver.silver_frame import as_text
-from tidegate.transform.silver.text_casts import ColumnCast
-from tidegate.transform.silver.text_formats import INTEGER_FORMATS, text_has_format
+from tidegate.transform.silver.text_casts import ColumnCast, part_cast
 
 __all__ = ["ValueRule", "column_rules"]
 
@@ -33,7 +34,12 @@ class ValueRule:
 
 
 def column_rules(cast: ColumnCast, value: str) -> list[ValueRule]:
-    """Those of a column whose cast value is `value`. Raises QueryError for a constraint that the type cannot keep."""
+    """Those of a column whose cast value is `value`, and of what is inside it. Raises QueryError for a constraint that
+    the type cannot keep."""
+    return [*_own_rules(cast, value), *_rules_inside(cast, value)]
+
+
+def _own_rules(cast: ColumnCast, value: str) -> list[ValueRule]:
     column = cast.column
     rules = list(_presence(column, value))
     if column.allowed is not None:
@@ -50,6 +56,33 @@ def column_rules(cast: ColumnCast, value: str) -> list[ValueRule]:
     return rules
 
 
+def _rules_inside(cast: ColumnCast, value: str, depth: int = 0) -> Iterator[ValueRule]:
+    """Those of the properties of a struct and of the items of an array. They break none of a value that is NULL."""
+    column, kind = cast.column, cast.type
+    for part in column.parts if kind.kind == "struct" else ():
+        inside = f"{value}.{quote(part.name)}"
+        for rule in _rules_of_part(part, kind.field(part.name), inside, depth):
+            breaks = f"{value} IS NOT NULL AND ({rule.breaks})" if rule.name == "required" else rule.breaks
+            yield ValueRule(rule.name, breaks, f"has the property {part.name}, which {rule.complaint}")
+    if kind.kind == "array" and column.items is not None:
+        item = f"__item{depth}"
+        for rule in _rules_of_part(column.items, kind.args[0], item, depth + 1):
+            yield ValueRule(
+                rule.name, f"exists({value}, {item} -> {rule.breaks})", f"has an item that {rule.complaint}"
+            )
+
+
+def _rules_of_part(part: SilverColumn, kind: DataType | None, value: str, depth: int) -> Iterator[ValueRule]:
+    if kind is None:
+        return
+    cast = part_cast(part, kind)
+    if cast.length is not None:
+        complaint = f"is longer than the {cast.length} characters of {part.type}"
+        yield ValueRule("maxLength", f"char_length({value}) > {cast.length}", complaint)
+    yield from _own_rules(cast, value)
+    yield from _rules_inside(cast, value, depth)
+
+
 def _presence(column: SilverColumn, value: str) -> Iterator[ValueRule]:
     if column.primary_key:
         yield ValueRule("primaryKey", f"{value} IS NULL", "is NULL, and is part of the primary key")
@@ -58,10 +91,10 @@ def _presence(column: SilverColumn, value: str) -> Iterator[ValueRule]:
 
 
 def _enum(cast: ColumnCast, value: str, allowed: tuple[Any, ...]) -> ValueRule:
-    listed = ", ".join(_written(entry) for entry in allowed)
+    listed = ", ".join(written(entry) for entry in allowed)
     entries = [entry for entry in allowed if entry is not None]
     if cast.type.is_nested:
-        value, literals = as_text(value, cast.type.kind), [literal(_written(entry)) for entry in entries]
+        value, literals = as_text(value, cast.type.kind), [literal(written(entry)) for entry in entries]
     else:
         literals = [_constant(cast, entry, "enum") for entry in entries]
     return ValueRule("enum", f"NOT {value} IN ({', '.join(literals) or 'NULL'})", f"is not one of {listed}")
@@ -80,10 +113,10 @@ def _bounds(cast: ColumnCast, value: str) -> Iterator[ValueRule]:
         if bound is not None:
             operator, text = (beyond, "not " + _OPPOSITE[word]) if other is True else (inside, word)
             constant = _constant(cast, bound, name)
-            yield ValueRule(name, f"{value} {operator} {constant}", f"is {text} the {name} {_written(bound)}")
+            yield ValueRule(name, f"{value} {operator} {constant}", f"is {text} the {name} {written(bound)}")
         if other is not None and not isinstance(other, bool):
             constant = _constant(cast, other, exclusive)
-            yield ValueRule(exclusive, f"{value} {beyond} {constant}", f"is not {_OPPOSITE[word]} {_written(other)}")
+            yield ValueRule(exclusive, f"{value} {beyond} {constant}", f"is not {_OPPOSITE[word]} {written(other)}")
 
 
 _OPPOSITE = {"less than": "greater than", "greater than": "less than"}
@@ -96,6 +129,10 @@ def _text_rules(cast: ColumnCast, value: str) -> Iterator[ValueRule]:
     if (most := _count(cast, "maxLength")) is not None:
         yield ValueRule("maxLength", f"{length} > {most}", f"is longer than the {most} characters of maxLength")
     if (pattern := options.get("pattern")) is not None:
+        try:
+            require_pattern(str(pattern))
+        except ValueError as error:
+            raise _wrong(cast, "pattern", pattern, str(error)) from None
         yield ValueRule("pattern", f"NOT {value} RLIKE {literal(str(pattern))}", f"does not match {pattern}")
     if (name := options.get("format")) is None:
         return
@@ -111,7 +148,7 @@ def _text_rules(cast: ColumnCast, value: str) -> Iterator[ValueRule]:
 def _number_rules(cast: ColumnCast, value: str) -> Iterator[ValueRule]:
     options = cast.column.options
     bounds = INTEGER_FORMATS.get(str(options.get("format")))
-    if bounds is not None and cast.column.logical_type == "integer":
+    if bounds is not None and cast.type.kind in ("tinyint", "smallint", "int", "bigint", "decimal"):
         least, most = bounds
         complaint = f"is not within {options['format']}, {least} to {most}"
         yield ValueRule("format", f"NOT {value} BETWEEN {least} AND {most}", complaint)
@@ -123,7 +160,7 @@ def _number_rules(cast: ColumnCast, value: str) -> Iterator[ValueRule]:
         fails = f"{exact} % {constant} <> 0"
         if cast.type.is_floating:
             fails = f"{value} IS NOT NULL AND coalesce({fails}, true)"
-        yield ValueRule("multipleOf", fails, f"is not a multiple of {_written(step)}")
+        yield ValueRule("multipleOf", fails, f"is not a multiple of {written(step)}")
 
 
 def _array_rules(column: SilverColumn, value: str) -> Iterator[ValueRule]:
@@ -163,18 +200,14 @@ def _object_rules(cast: ColumnCast, value: str) -> Iterator[ValueRule]:
 
 def _constant(cast: ColumnCast, bound: Any, rule: str) -> str:
     """A value of the contract as a constant of the column's type."""
-    text = _written(bound)
+    text = written(bound)
     try:
-        return typed_literal(text, _comparable(cast.type))
+        return constant(bound, cast.type)
     except ValueError as error:
         if cast.type.is_temporal and cast.times.format is not None:
             wrong = literal(f"{rule} {text} of column '{cast.column.name}' is not {cast.expected}")
             return f"coalesce({cast.value(literal(text))}, raise_error({wrong}))"
         raise _wrong(cast, rule, bound, str(error)) from None
-
-
-def _comparable(kind: DataType) -> DataType:
-    return kind if kind.known and kind.kind != "binary" else DataType("string")
 
 
 def _count(cast: ColumnCast, option: str) -> int | None:
@@ -184,13 +217,5 @@ def _count(cast: ColumnCast, option: str) -> int | None:
     return number
 
 
-def _written(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float):
-        return format(Decimal(str(value)), "f")
-    return str(value)
-
-
 def _wrong(cast: ColumnCast, rule: str, value: Any, why: str) -> QueryError:
-    return QueryError(f"{rule} {_written(value)} of column '{cast.column.name}' cannot be used: {why}")
+    return QueryError(f"{rule} {written(value)} of column '{cast.column.name}' cannot be used: {why}")

@@ -16,6 +16,7 @@ from tidegate.write.delete_events import (
     is_newer,
     is_older,
     newest_first,
+    refuse_deletes_of_rebuild,
     refuse_empty_snapshot,
     refuse_inferred_deletes,
 )
@@ -162,6 +163,7 @@ def _with_flags(request: WriteRequest, columns: TableColumns) -> TableColumns:
 def _create(state: _State) -> WriteOutcome:
     request = state.request
     refuse_empty_snapshot(request, state.live)
+    refuse_deletes_of_rebuild(request, state.keys)
     changes = replacement_drift(request, state.table)
     events = _events_sql(state, RESULT)
     counts = _count(state, f"({events})") if request.deletion is not None else _EventCounts()

@@ -8,7 +8,7 @@ from tidegate.compiler.table_columns import IS_CURRENT
 from tidegate.contracts.ingestion import COMMIT_TIME
 from tidegate.errors import StrategyError
 from tidegate.write.commits import refuse_mass_delete
-from tidegate.write.delete_events import refuse_empty_snapshot, refuse_inferred_deletes
+from tidegate.write.delete_events import refuse_deletes_of_rebuild, refuse_empty_snapshot, refuse_inferred_deletes
 from tidegate.write.drift import Drift, apply_drift, compare_columns, replacement_drift
 from tidegate.write.key_columns import check_keys, keeps_latest, key_columns, key_examples, latest_rows, match_keys
 from tidegate.write.replace_table import is_rebuilt, replace_table
@@ -66,6 +66,7 @@ def write_scd2(request: WriteRequest, columns: TableColumns) -> WriteOutcome:
             changes = replacement_drift(request, every)
             if request.lake.table(request.table) is not None:
                 refuse_empty_snapshot(request, f"SELECT * FROM {request.table.quoted}")
+                refuse_deletes_of_rebuild(request, keys)
             deletions = _first_deletions(history) if request.deletion else None
             written = replace_table(request, first_versions_sql(history), every)
             return WriteOutcome(written, 0, True, changes, doubtful, deletions=deletions)

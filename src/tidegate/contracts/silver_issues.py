@@ -6,14 +6,17 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-import sqlglot
 from sqlglot import exp
 
+from tidegate.contracts.column_constraints import constraint_issues
+from tidegate.contracts.deletion_issues import deletion_issues
 from tidegate.contracts.element import Element
 from tidegate.contracts.issues import Issue
-from tidegate.contracts.landing_rules import table_name_issues
+from tidegate.contracts.landing_issues import table_name_issues
 from tidegate.contracts.odcs import type_issues
-from tidegate.contracts.quality_query import filled, is_select, placeholder_mistakes
+from tidegate.contracts.property_names import silver_name_issues
+from tidegate.contracts.quality_query import filled, is_select, one_statement, placeholder_mistakes
+from tidegate.contracts.source_columns import column_name, source_column, source_path
 from tidegate.contracts.stage_contract import StageContract
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
@@ -22,6 +25,8 @@ __all__ = ["WRITE_STRATEGIES", "silver_issues"]
 
 WRITE_STRATEGIES = ("current_state", "history", "append", "snapshot")
 _KEYED = ("current_state", "history")
+_BY_PARTITION, _WITH_VERSIONS = ("snapshot",), ("history",)
+_OF_HISTORY = ("valid_from", "valid_to", "is_current")
 
 
 def silver_issues(contract: StageContract) -> Iterator[Issue]:
@@ -35,34 +40,48 @@ def silver_issues(contract: StageContract) -> Iterator[Issue]:
             yield contract.root.issue(message, "add an object without a connector, with the silver columns", "schema")
         return
     yield from table_name_issues(contract, silver, "silver_table")
+    yield from silver_name_issues(contract, silver)
     yield from contract.expect_choice("silver_write_strategy", WRITE_STRATEGIES, silver, required=False)
     columns = list(silver.items("properties"))
     if not columns:
         yield silver.issue("the silver object has no properties, so it has no columns", None, "properties")
+    yield from contract.expect(
+        "null_values", _is_texts, "a list of texts, each in quotes", '["", "n/a"]', silver, required=False
+    )
     yield from _names(columns)
+    yield from _columns_of_strategy(contract, silver, columns)
     yield from _key(contract, silver, columns)
     for column in columns:
         yield from _column(contract, column, columns)
-    yield from _deletions(contract, silver, columns)
+    yield from deletion_issues(contract, silver, columns)
     for part in (silver, *columns):
         for rule in part.items("quality"):
             yield from _quality(rule, has_column=part is not silver)
 
 
-def _name(column: Element) -> str:
-    return column.text("physicalName") or column.text("name") or ""
-
-
 def _names(columns: list[Element]) -> Iterator[Issue]:
-    counts = Counter(_name(column).lower() for column in columns)
+    counts = Counter(column_name(column).lower() for column in columns)
     described: set[str] = set()
     for column in columns:
-        name = _name(column).lower()
+        name = column_name(column).lower()
         if name in described and counts[name] > 1:
-            yield column.issue(f"column '{_name(column)}' is described twice")
+            yield column.issue(f"column '{column_name(column)}' is described twice")
         described.add(name)
         if name.startswith("_"):
-            yield column.issue(f"column '{_name(column)}' begins with '_', as columns that are added do", "rename it")
+            yield column.issue(
+                f"column '{column_name(column)}' begins with '_', as columns that are added do", "rename it"
+            )
+
+
+def _columns_of_strategy(contract: StageContract, silver: Element, columns: list[Element]) -> Iterator[Issue]:
+    strategy = contract.text("silver_write_strategy", silver)
+    if strategy in _BY_PARTITION and not any(column.flag("partitioned") for column in columns):
+        message = f"silver_write_strategy {strategy} replaces partitions, and no column is partitioned"
+        yield silver.issue(message, "set partitioned: true on the column that says which partition a row is of")
+    for column in columns if strategy in _WITH_VERSIONS else ():
+        if column_name(column).lower() in _OF_HISTORY:
+            message = f"column '{column_name(column)}' has the name of one that a history adds"
+            yield column.issue(message, "give it another name; its column in the source is transformSourceObjects")
 
 
 def _key(contract: StageContract, silver: Element, columns: list[Element]) -> Iterator[Issue]:
@@ -79,25 +98,26 @@ def _key(contract: StageContract, silver: Element, columns: list[Element]) -> It
         yield keys[0].issue(message, None, "primaryKeyPosition")
     for column in columns:
         if not column.flag("primaryKey") and (column.number("primaryKeyPosition") or -1) > 0:
-            message = f"column '{_name(column)}' has a primaryKeyPosition and is no primary key"
+            message = f"column '{column_name(column)}' has a primaryKeyPosition and is no primary key"
             yield column.issue(message, "set primaryKey: true, or remove the position", "primaryKeyPosition")
 
 
 def _column(contract: StageContract, column: Element, columns: list[Element]) -> Iterator[Issue]:
-    name = _name(column)
+    name = column_name(column)
     if not column.text("physicalType") and not column.text("logicalType"):
         message = f"column '{name}' has neither a physicalType nor a logicalType"
         yield column.issue(message, "write for example physicalType: decimal(10,2)")
     yield from type_issues(column, name)
+    yield from constraint_issues(column, name)
     logic = column.text("transformLogic")
     if logic is not None:
-        yield from _transform(column, logic, {_name(other).lower() for other in columns})
+        yield from _transform(column, logic, {column_name(other).lower() for other in columns})
     yield from _lineage(contract, column, name, logic is not None)
 
 
 def _transform(column: Element, logic: str, columns: set[str]) -> Iterator[Issue]:
-    name = _name(column)
-    parsed = _parse(f"SELECT ({logic}\n) AS x")
+    name = column_name(column)
+    parsed = one_statement(f"SELECT ({logic}\n) AS x")
     if isinstance(parsed, str):
         yield column.issue(f"the transformLogic of column '{name}' is not Spark SQL: {parsed}", None, "transformLogic")
         return
@@ -133,67 +153,14 @@ def _lineage(contract: StageContract, column: Element, name: str, has_logic: boo
     if not properties:
         return
     for position, origin in enumerate(origins):
-        if not _exists(source, properties, origin):
-            names = [_name(candidate) for candidate in properties]
+        if source_path(source, origin) is None:
+            names = [column_name(candidate) for candidate in properties]
             suggestion = did_you_mean(nearest(origin.rpartition(".")[2], names, 1))
             message = f"column '{name}' comes from '{origin}', which the source does not have"
             yield column.issue(message, suggestion, "transformSourceObjects", position)
-    if not origins and not has_logic and not _exists(source, properties, name):
+    if not origins and not has_logic and source_column(source, name) is None:
         message = f"column '{name}' has no transformSourceObjects, and the source has no column of its name"
-        yield column.issue(message, did_you_mean(nearest(name, [_name(other) for other in properties], 1)))
-
-
-def _exists(source: Element, properties: list[Element], origin: str) -> bool:
-    steps = [step.lower() for step in origin.split(".")]
-    owners = {(source.text(key) or "").lower() for key in ("name", "physicalName")}
-    for start in range(len(steps)):
-        prefix = ".".join(steps[:start])
-        if (not prefix or prefix in owners) and _leads_somewhere(properties, steps[start:]):
-            return True
-    return False
-
-
-def _leads_somewhere(properties: list[Element], steps: list[str]) -> bool:
-    for column in properties:
-        if steps[0] in {(column.text(key) or "").lower() for key in ("name", "physicalName")}:
-            nested = list(column.items("properties")) or list(column.part("items").items("properties"))
-            return len(steps) == 1 or not nested or _leads_somewhere(nested, steps[1:])
-    return False
-
-
-def _deletions(contract: StageContract, silver: Element, columns: list[Element]) -> Iterator[Issue]:
-    yield from contract.expect(
-        "deletion_enabled", lambda value: isinstance(value, bool), "true or false", "true", silver, required=False
-    )
-    if not contract.is_set("deletion_enabled", True, silver):
-        return
-    yield from contract.expect_choice("deletion_detection", ("explicit", "inferred"), silver)
-    yield from contract.expect_choice("deletion_mode", ("soft", "hard"), silver)
-    yield from contract.expect(
-        "deletion_max_ratio", _is_ratio, "a number above 0 and up to 1", "0.2", silver, required=False
-    )
-    if not any(column.flag("primaryKey") for column in columns):
-        yield silver.issue(
-            "deletions need a primary key", "set primaryKey: true on the columns of the key", "properties"
-        )
-    entry = contract.lookup("deletion_detection", silver)
-    connector = contract.connector
-    reads_log = connector is not None and connector.reads_log
-    if entry is not None and entry.value == "inferred":
-        if reads_log:
-            yield Issue(entry.path, "a source that reads a log tells its deletes, so they are not inferred")
-        elif not contract.is_set("ingestion_read_strategy", "full_snapshot"):
-            message = "deletes can be inferred only where every read is complete"
-            yield Issue(entry.path, message, "set ingestion_read_strategy to full_snapshot, or detection to explicit")
-    if entry is not None and entry.value == "explicit" and not reads_log:
-        yield from contract.expect_text("deletion_indicator_column", "is_deleted", silver)
-        yield from contract.expect(
-            "deletion_indicator_values",
-            lambda value: isinstance(value, list) and bool(value),
-            "a list of the values that mean deleted",
-            "[true]",
-            silver,
-        )
+        yield column.issue(message, did_you_mean(nearest(name, [column_name(other) for other in properties], 1)))
 
 
 def _quality(rule: Element, has_column: bool) -> Iterator[Issue]:
@@ -207,24 +174,12 @@ def _quality(rule: Element, has_column: bool) -> Iterator[Issue]:
     for mistake in placeholder_mistakes(query, has_column):
         yield rule.issue(mistake, None, "query")
     text = filled(query, "t", "c")
-    parsed = _parse(text if is_select(query) else f"SELECT ({text}\n) AS x")
+    parsed = one_statement(text if is_select(query) else f"SELECT ({text}\n) AS x")
     if isinstance(parsed, str):
         yield rule.issue(f"the query is not Spark SQL: {parsed}", None, "query")
     elif not isinstance(parsed, exp.Query):
         yield rule.issue("the query must be a SELECT or a condition", None, "query")
 
 
-def _parse(sql: str) -> exp.Expression | str:
-    """The one statement, or what is wrong with it."""
-    try:
-        statements = sqlglot.parse(sql, read="spark")
-    except sqlglot.errors.SqlglotError as error:
-        first = error.errors[0] if isinstance(error, sqlglot.errors.ParseError) and error.errors else None
-        return str(first["description"] if first else error).splitlines()[0]
-    if len(statements) != 1 or statements[0] is None:
-        return "it is more than one statement"
-    return statements[0]
-
-
-def _is_ratio(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value <= 1
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)

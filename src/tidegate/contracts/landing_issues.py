@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tidegate.contracts.connectors import CONNECTORS, READ_STRATEGIES
 from tidegate.contracts.element import Element
 from tidegate.contracts.issues import Issue
+from tidegate.contracts.odcs import model_issues
+from tidegate.contracts.property_names import source_name_issues
 from tidegate.contracts.rest_pagination import rest_issues
+from tidegate.contracts.source_columns import column_name
 from tidegate.contracts.stage_contract import GENERATOR, StageContract
 from tidegate.names import is_plain_name, nearest
 from tidegate.problems import did_you_mean
@@ -22,6 +25,7 @@ _EXTRACTION_MODES = ("single_query", "batched")
 
 def landing_issues(contract: StageContract) -> Iterator[Issue]:
     yield from _one_source(contract)
+    yield from source_name_issues(contract)
     yield from _connector(contract)
     yield from contract.expect_text("source_system", "shop")
     yield from _landing_files(contract)
@@ -37,6 +41,7 @@ def landing_issues(contract: StageContract) -> Iterator[Issue]:
     if connector.reads_log:
         yield from contract.expect("cdc_held_back_seconds", _is_duration, "a number of seconds", "1", required=False)
     yield from _needs_of_connector(contract)
+    yield from _of_other_connectors(contract)
     if connector.reads_sql:
         yield from _sql_reads(contract)
     if connector.name == "rest":
@@ -70,29 +75,32 @@ def _needs_of_connector(contract: StageContract) -> Iterator[Issue]:
     connector = contract.connector
     assert connector is not None
     for name in connector.needs:
-        match name:
-            case "json_multiline":
-                yield from contract.expect(name, lambda value: isinstance(value, bool), "true or false", "true")
-            case "sql_extraction_mode":
-                yield from contract.expect_choice(name, _EXTRACTION_MODES)
-            case "content_path":
-                yield from contract.expect(
-                    name, lambda value: isinstance(value, str), "text: the path of the records in a page", "results"
-                )
-            case _:
-                yield from contract.expect_text(name, "https://api.example.com/orders")
+        if name == "sql_extraction_mode":
+            yield from contract.expect_choice(name, _EXTRACTION_MODES)
+        else:
+            accepts, meaning, example = _READ.get(name, _TEXT)
+            yield from contract.expect(name, accepts, meaning, example)
+
+
+def _of_other_connectors(contract: StageContract) -> Iterator[Issue]:
+    """What this connector can do without must be usable where it is set."""
+    connector = contract.connector
+    assert connector is not None
+    for name, (accepts, meaning, example) in _READ.items():
+        if name not in connector.needs:
+            yield from contract.expect(name, accepts, meaning, example, required=False)
+    if "sql_extraction_mode" not in connector.needs:
+        yield from contract.expect_choice("sql_extraction_mode", _EXTRACTION_MODES, required=False)
 
 
 def _sql_reads(contract: StageContract) -> Iterator[Issue]:
     source = contract.source
     assert source is not None
-    columns = {name.lower() for column in source.items("properties") if (name := _column_name(column))}
+    columns = {name.lower() for column in source.items("properties") if (name := column_name(column))}
     if contract.is_set("ingestion_read_strategy", "incremental"):
-        yield from contract.expect_text("ingestion_filtering_column", "updated_at")
+        yield from contract.expect("ingestion_filtering_column", *_READ["ingestion_filtering_column"])
     if contract.is_set("sql_extraction_mode", "batched"):
-        yield from contract.expect(
-            "ingestion_ordering_columns", _is_column_list, "a list of columns", "[updated_at, id]"
-        )
+        yield from contract.expect("ingestion_ordering_columns", *_COLUMNS)
     for name in ("ingestion_filtering_column", "ingestion_ordering_columns"):
         entry = contract.lookup(name)
         values = [] if entry is None else entry.value if isinstance(entry.value, list) else str(entry.value).split(",")
@@ -100,7 +108,6 @@ def _sql_reads(contract: StageContract) -> Iterator[Issue]:
             if entry is not None and columns and column and column.lower() not in columns:
                 suggestion = did_you_mean(nearest(column, columns, 1))
                 yield Issue(entry.path, f"'{name}' names column '{column}', which the source does not have", suggestion)
-    yield from contract.expect("batch_size", _is_positive, "a positive whole number", "100000", required=False)
 
 
 def bronze_issues(contract: StageContract) -> Iterator[Issue]:
@@ -127,6 +134,8 @@ def table_name_issues(contract: StageContract, table: Element, property_name: st
 
 def gold_issues(contract: StageContract, workspace_path: str | None) -> Iterator[Issue]:
     part = contract.with_generator()
+    for table in contract.objects if part is contract.root else [part] if part is not None else []:
+        yield from model_issues(table)
     entry = None if part is None else part.custom.get(GENERATOR)
     if entry is None:
         yield contract.missing(GENERATOR, part, "notebooks/revenue.py")
@@ -145,14 +154,14 @@ def missing_generator(name: str, workspace_path: str) -> tuple[str, str]:
     return f"the generator_notebook '{name}' is not there in {workspace_path}", "correct the path, or add the file"
 
 
-def _column_name(column: Element) -> str | None:
-    return column.text("physicalName") or column.text("name")
-
-
 def _is_relative_folder(value: Any) -> bool:
     if not isinstance(value, str) or not value.strip() or "://" in value or "\\" in value:
         return False
     return not os.path.isabs(value) and ".." not in value.split("/")
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
 
 
 def _is_column_list(value: Any) -> bool:
@@ -166,3 +175,21 @@ def _is_positive(value: Any) -> bool:
 
 def _is_duration(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+
+
+_Expected = tuple[Callable[[Any], bool], str, str]
+"""Whether a value can be used, what it must be, and an example."""
+
+_TEXT: _Expected = (_is_text, "text", "orders")
+_COLUMNS: _Expected = (_is_column_list, "a list of columns", "[updated_at, id]")
+_READ: dict[str, _Expected] = {
+    "source": (_is_text, "text: the name of a [sources.NAME]", "shop"),
+    "endpoint": (_is_text, "text", "https://api.example.com/orders"),
+    "content_path": (lambda value: isinstance(value, str), "text: the path of the records in a page", "results"),
+    "json_multiline": (lambda value: isinstance(value, bool), "true or false", "true"),
+    "ingestion_filtering_column": (_is_text, "text", "updated_at"),
+    "ingestion_ordering_columns": _COLUMNS,
+    "batch_size": (_is_positive, "a positive whole number", "100000"),
+    "capture_instance": (_is_text, "text", "dbo_orders"),
+}
+"""Custom properties of a source that are read where they are set."""

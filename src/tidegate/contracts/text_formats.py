@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tidegate.names import literal
 
-__all__ = ["INTEGER_FORMATS", "text_has_format"]
+__all__ = ["INTEGER_FORMATS", "TEXT_FORMATS", "text_has_format"]
 
 _LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _BYTE = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
@@ -36,6 +36,8 @@ _PATTERNS = {
     "time": _TIME,
 }
 """For the whole of a value; the others of the standard (`password`, `binary`) ask nothing of it."""
+
+TEXT_FORMATS = (*_PATTERNS, "date", "date-time", "password", "binary")
 
 INTEGER_FORMATS = {
     **{f"i{bits}": (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in (8, 16, 32, 64)},

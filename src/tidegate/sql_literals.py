@@ -9,7 +9,7 @@ from datetime import date, datetime, timedelta
 from tidegate.datatypes import DataType
 from tidegate.names import literal
 
-__all__ = ["OPERATORS", "full_match", "interval", "is_number", "number", "operator", "typed_literal"]
+__all__ = ["OPERATORS", "full_match", "interval", "is_number", "number", "operator", "require_pattern", "typed_literal"]
 
 OPERATORS = {"=": "=", "==": "=", "!=": "<>", "<>": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
@@ -22,6 +22,12 @@ _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})
 
 def full_match(pattern: str) -> str:
     """A literal that RLIKE finds in a text only where the pattern is all of it. Raises ValueError."""
+    require_pattern(pattern)
+    return literal(rf"\A(?:{pattern})\z")
+
+
+def require_pattern(pattern: str) -> None:
+    """Raises ValueError for what Java takes for no regular expression, as far as Python can say."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -29,7 +35,6 @@ def full_match(pattern: str) -> str:
     except re.error as error:
         if error.msg.startswith(_BROKEN) and "\\Q" not in pattern:
             raise ValueError(f"'{pattern}' is not a regular expression: {error.msg}") from None
-    return literal(rf"\A(?:{pattern})\z")
 
 
 def is_number(text: str) -> bool:
