@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tidegate.contracts.connectors import Connector
+from tidegate.contracts.issues import Issue
+from tidegate.contracts.stage_contract import StageContract
 from tidegate.errors import FailureKind, SourceError
 from tidegate.ingest.port import Batch, Bounds, Extent, SourceRequest
 
@@ -28,8 +30,12 @@ def write_entry_point(folder: Path) -> None:
     (info / "entry_points.txt").write_text(f"[tidegate.connectors]\ncounting = {target}\n")
 
 
+def _issues(contract: StageContract) -> Iterator[Issue]:
+    yield from contract.expect_choice("parity", ("odd", "even"), required=False)
+
+
 class CountingConnector:
-    declaration = Connector("counting")
+    declaration = Connector("counting", issues=_issues)
 
     def __init__(self, request: SourceRequest) -> None:
         self._request = request

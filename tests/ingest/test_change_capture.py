@@ -94,7 +94,7 @@ def test_a_young_tick_waits_for_the_next_run(log: Log, tmp_path: Path) -> None:
 
 
 def test_many_transactions_are_read_in_parts(log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tidegate.ingest.connectors.sqlserver_cdc._FEW_TRANSACTIONS", 1)
+    monkeypatch.setattr("tidegate.ingest.sql.sqlserver_cdc._FEW_TRANSACTIONS", 1)
     for number in range(1, 8):
         log.commit(number, f"2024-01-0{number}", (2, number, "a"))
     orders = landing(log, tmp_path)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.ingest.landing_project import FILES, LandingProject, ingestion
 from tidegate.errors import FailureKind, SourceError
-from tidegate.ingest.connectors import files_connector
+from tidegate.ingest import files_connector
 
 SNAPSHOT = {**FILES, "ingestion_read_strategy": "full_snapshot"}
 

@@ -18,7 +18,7 @@ CHILD = """
 import json, os, sys
 from pathlib import Path
 import httpx
-import tidegate.ingest.connectors.files_connector, tidegate.ingest.connectors.rest_connector
+import tidegate.ingest.files_connector, tidegate.ingest.rest.rest_connector
 from tests.ingest.landing_project import LandingProject, ingestion
 toml, contract = sys.argv[1:3]
 for place in sys.argv[3:]:

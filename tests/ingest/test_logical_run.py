@@ -57,6 +57,12 @@ def cancel() -> None:
     raise RunCancelledError("cancelled")
 
 
+def test_a_connector_judges_settings_of_its_own() -> None:
+    issues = list(landing_issues(StageContract(contract_document(**COUNTING, parity="both"))))
+    assert [issue.message for issue in issues] == ["'parity' must be one of odd, even, not 'both'"]
+    assert list(landing_issues(StageContract(contract_document(**COUNTING, parity="odd")))) == []
+
+
 def test_a_run_lands_batches_by_run_and_number_with_a_manifest(shop: LandingProject) -> None:
     write(shop, 1, 2, 3)
     done = shop.land(ingestion(**COUNTING))

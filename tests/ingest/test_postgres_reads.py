@@ -104,7 +104,7 @@ def test_a_batched_read_that_is_killed_is_continued_to_the_same_bound(
 def test_rows_that_change_while_they_are_read_are_left_to_the_next_run(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tidegate.ingest.connectors.sql_table._AT_ONCE", 1)
+    monkeypatch.setattr("tidegate.ingest.sql.sql_table._AT_ONCE", 1)
     shop.insert(*((number, f"2024-01-{number:02}") for number in range(1, 10)))
     landing = shop.landing(**BATCHED)
     looks = count()

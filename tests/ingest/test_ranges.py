@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidegate.ingest.sql_dialects import POSTGRES, TRANSACT_SQL, SqlColumn, SqlDialect, ValueKind, generic_dialect
-from tidegate.ingest.sql_reads import Key, SqlTableRead, with_key
+from tidegate.ingest.sql.sql_dialects import POSTGRES, TRANSACT_SQL, SqlColumn, SqlDialect, ValueKind, generic_dialect
+from tidegate.ingest.sql.sql_reads import Key, SqlTableRead, with_key
 
 Row = tuple[int, int | None, str | None, int | None]
 Query = Callable[[str], list[tuple[Any, ...]]]

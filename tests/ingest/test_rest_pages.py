@@ -10,9 +10,17 @@ import pytest
 
 from tests.ingest.landing_project import REST, LandingProject, ingestion
 from tests.ingest.scripted_server import Answer, Call, ScriptedServer, serving
-from tidegate.contracts.rest_pagination import read_pagination
+from tidegate.contracts.rest_pagination import (
+    CursorPages,
+    JsonLinks,
+    NumberedPages,
+    Pagination,
+    SinglePage,
+    read_pagination,
+)
 from tidegate.errors import SourceError
-from tidegate.ingest.connectors.rest_pages import greatest
+from tidegate.ingest.rest.page_detection import detected
+from tidegate.ingest.rest.rest_pages import ReadPage, greatest
 
 ROWS = [{"id": number} for number in range(1, 8)]
 """Seven rows, in pages of three."""
@@ -47,6 +55,26 @@ def by_cursor(call: Call) -> Answer:
     return Answer({"results": ROWS[at : at + 3], "meta": {"cursor": at + 3 if at + 3 < len(ROWS) else None}})
 
 
+def by_header_cursor(call: Call) -> Answer:
+    at = int(call.query.get("after", 0))
+    return Answer({"results": ROWS[at : at + 3]}, headers={"X-Next": str(at + 3)} if at + 3 < len(ROWS) else {})
+
+
+def with_totals(call: Call) -> Answer:
+    """Beyond the last page there is an error, as with many servers."""
+    page, at = int(call.query.get("page", 1)), int(call.query.get("offset", 0))
+    if page > 3 or at >= len(ROWS):
+        return Answer(status=404)
+    at = at or (page - 1) * 3
+    about = {"page": page, "total_pages": 3, "total": len(ROWS), "more": at + 3 < len(ROWS), "after": at + 3}
+    return Answer({"results": ROWS[at : at + 3], "meta": about})
+
+
+def by_token(call: Call) -> Answer:
+    at = int(call.query.get("pageToken", "t0")[1:])
+    return Answer({"results": ROWS[at : at + 3], **({"nextPageToken": f"t{at + 3}"} if at + 3 < len(ROWS) else {})})
+
+
 FORMS: dict[str, tuple[Any, Any, list[str]]] = {
     "json_link by default": (None, by_next_link, ["/orders", "/orders at=3", "/orders at=6"]),
     "header_link": ("header_link", by_link_header, ["/orders", "/orders at=3", "/orders at=6"]),
@@ -61,6 +89,35 @@ FORMS: dict[str, tuple[Any, Any, list[str]]] = {
         by_cursor,
         ["/orders", "/orders after=3", "/orders after=6"],
     ),
+    "header_cursor": (
+        {"kind": "header_cursor", "header": "X-Next", "parameter": "after"},
+        by_header_cursor,
+        ["/orders", "/orders after=3", "/orders after=6"],
+    ),
+    "offset to a total": (
+        {"kind": "offset", "limit": 3, "total_path": "meta.total"},
+        with_totals,
+        [f"/orders limit=3 offset={at}" for at in (0, 3, 6)],
+    ),
+    "page_number to a total": (
+        {"kind": "page_number", "total_path": "meta.total_pages"},
+        with_totals,
+        [f"/orders page={page}" for page in (1, 2, 3)],
+    ),
+    "page_number while there is more": (
+        {"kind": "page_number", "has_more_path": "meta.more"},
+        with_totals,
+        [f"/orders page={page}" for page in (1, 2, 3)],
+    ),
+    "cursor while there is more": (
+        {"kind": "cursor", "path": "meta.after", "parameter": "offset", "has_more_path": "meta.more"},
+        with_totals,
+        ["/orders", "/orders offset=3", "/orders offset=6"],
+    ),
+    "auto, linked": ("auto", by_next_link, ["/orders", "/orders at=3", "/orders at=6"]),
+    "auto, linked by header": ("auto", by_link_header, ["/orders", "/orders at=3", "/orders at=6"]),
+    "auto, by token": ("auto", by_token, ["/orders", "/orders pageToken=t3", "/orders pageToken=t6"]),
+    "auto, numbered": ("auto", with_totals, ["/orders", "/orders page=2", "/orders page=3"]),
 }
 
 
@@ -75,6 +132,75 @@ def test_each_form_of_pagination_reads_every_row_once(
     assert server.targets == targets
     assert (done.rows, done.batches) == (7, 3)
     assert landed.listed() == ["run-1/000001.json", "run-1/000002.json", "run-1/000003.json"]
+
+
+def test_a_read_of_detected_pages_is_continued_in_the_form_that_its_first_page_showed(tmp_path: Path) -> None:
+    fails = True
+
+    def answer(call: Call) -> Answer:
+        return Answer(status=400) if fails and call.query.get("page") == "3" else with_totals(call)
+
+    contract = ingestion(**REST, pagination="auto")
+    with serving(answer) as server:
+        with pytest.raises(SourceError, match="HTTP 400"):
+            project(tmp_path, server).land(contract)
+        fails = False
+        done = project(tmp_path, server).land(contract)
+    assert (done.rows, done.batches, done.resumed) == (7, 3, True)
+    assert server.targets == ["/orders", "/orders page=2", "/orders page=3", "/orders page=3"]
+
+
+@pytest.mark.parametrize(
+    ("document", "form"),
+    [
+        ({"results": [1]}, SinglePage()),
+        ([1, 2], SinglePage()),
+        ({"next": None, "results": [1]}, SinglePage()),
+        ({"next": "/p?2"}, JsonLinks("next")),
+        ({"results": [{"next": "/p?2"}]}, SinglePage()),
+        ({"@odata.nextLink": "https://a.example/p?2"}, JsonLinks("@odata.nextLink")),
+        ({"_links": {"next": {"href": "/p?2"}}}, JsonLinks("_links.next.href")),
+        ({"paging": {"next": {"after": "x", "url": "/p"}}}, JsonLinks("paging.next.url")),
+        ({"meta": {"next_cursor": "abc"}}, CursorPages("meta.next_cursor", "cursor")),
+        ({"next": "abc"}, CursorPages("next", "cursor")),
+        ({"next_page": 2}, CursorPages("next_page", "page")),
+        ({"next": 2}, CursorPages("next", "page")),
+        ({"page": 1, "total_pages": 1}, SinglePage()),
+        ({"totalPages": 4, "number": 0}, NumberedPages(first=0, total_path="totalPages")),
+        ({"a": {"currentPage": 1, "pages": "3"}}, NumberedPages(total_path="a.pages")),
+    ],
+)
+def test_a_page_shows_its_form(document: Any, form: Pagination) -> None:
+    assert detected(ReadPage(document, [1], is_empty=False), {}) == form
+
+
+def test_several_pages_without_a_number_are_refused(tmp_path: Path) -> None:
+    page = {"results": [1], "total_pages": 3}
+    with (
+        serving(lambda call: Answer(page)) as server,
+        pytest.raises(SourceError, match="one of several and does not say which"),
+    ):
+        project(tmp_path, server).land(ingestion(**REST, pagination="auto"))
+    assert LandingProject(tmp_path).listed() == []
+
+
+def test_a_server_that_ignores_the_detected_parameter_gives_no_row_twice(tmp_path: Path) -> None:
+    page = {"results": [1], "page": 1, "total_pages": 3}
+    with serving(lambda call: Answer(page)) as server, pytest.raises(SourceError, match="the same as the one before"):
+        project(tmp_path, server).land(ingestion(**REST, pagination="auto"))
+    assert LandingProject(tmp_path).listed() == []
+
+
+@pytest.mark.parametrize(
+    ("pagination", "message"),
+    [
+        ({"kind": "offset", "total_path": "total"}, "has no number at total_path 'total'"),
+        ({"kind": "page_number", "has_more_path": "more"}, "has neither true nor false at has_more_path 'more'"),
+    ],
+)
+def test_a_page_that_does_not_say_where_the_end_is_fails(pagination: Any, message: str, tmp_path: Path) -> None:
+    with serving(lambda call: Answer({"results": [1]})) as server, pytest.raises(SourceError, match=message):
+        project(tmp_path, server).land(ingestion(**REST, pagination=pagination))
 
 
 def test_a_page_is_landed_byte_by_byte(tmp_path: Path) -> None:

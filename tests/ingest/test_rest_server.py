@@ -13,7 +13,7 @@ from tidegate.config import RestSource, Secret
 from tidegate.config.rest_source import BearerToken
 from tidegate.errors import ConfigError, FailureKind, SourceError
 from tidegate.http_client import Timing
-from tidegate.ingest.connectors.page_server import PageServer
+from tidegate.ingest.rest.page_server import PageServer
 from tidegate.sources.discovery import open_source
 
 PAGE = Answer({"results": [{"id": 1}]})

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import sqlglot
 
-from tidegate.ingest.cdc_reads import ChangesRead, part_predicates
-from tidegate.ingest.sql_dialects import POSTGRES, TRANSACT_SQL, SqlColumn, ValueKind, generic_dialect
-from tidegate.ingest.sql_reads import Key, SqlTableRead
+from tidegate.ingest.sql.cdc_reads import ChangesRead, part_predicates
+from tidegate.ingest.sql.sql_dialects import POSTGRES, TRANSACT_SQL, SqlColumn, ValueKind, generic_dialect
+from tidegate.ingest.sql.sql_reads import Key, SqlTableRead
 
 CASES = Path(__file__).parents[1] / "cases" / "ingest"
 DIALECTS = {

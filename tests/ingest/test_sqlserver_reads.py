@@ -116,6 +116,12 @@ def test_rows_are_landed_in_the_format_of_the_contract(shop: H2Database, tmp_pat
         (file,) = orders.land().files
         assert file.endswith(f".{file_format}")
         assert orders.path_of(file).read_text() == text
+    rules = {"ordering_columns": ("updated_at",), "batched": True, "batch_size": 1, "format": "csv"}
+    batched = landing(shop, tmp_path, filtering_column="id", **rules)
+    run = batched.land()
+    header, *lines = expected["csv"].splitlines(keepends=True)
+    assert (run.batches, run.rows) == (2, 2)
+    assert sorted(batched.path_of(file).read_text() for file in run.files) == sorted(header + line for line in lines)
 
 
 def test_failures_name_the_source_and_the_table_and_no_secret(shop: H2Database, h2: H2Server, tmp_path: Path) -> None:

@@ -86,6 +86,16 @@ def test_no_ingest_builds_what_is_landed_and_reads_no_source(pointer_shop: Proje
     assert landed(shop, "orders") == []
 
 
+def test_before_the_first_delivery_a_pushed_zone_is_empty(pointer_shop: ProjectFolder) -> None:
+    shop = pointer_shop
+    contract(shop, "orders", "landing_push", "unused")
+    result = shop.run()
+    assert statuses(result) == {"bronze.orders": "completed", "silver.orders": "completed"}
+    shop.file("landing/orders/1.json", '{"id": 1}\n')
+    assert statuses(shop.run())["bronze.orders"] == "completed"
+    assert statuses(shop.run())["bronze.orders"] == "skipped"
+
+
 def test_a_source_that_is_down_stops_only_what_is_built_from_it(pointer_shop: ProjectFolder) -> None:
     shop = pointer_shop
     contract(shop, "orders", "rest", "http://127.0.0.1:9/orders")

@@ -10,6 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from tidegate.config.file_formats import READERS
 from tidegate.config.paths import local_path
 from tidegate.config.section_reader import Section, unknown_key
 from tidegate.config.settings import (
@@ -180,7 +181,7 @@ def _zone(section: Section) -> ZoneSettings:
                     path, f"column '{name}' of [{'.'.join(section.path)}] must name a type, such as 'bigint'"
                 )
     zone = ZoneSettings(
-        format=section.choice("format", ("csv", "json", "parquet"), None),
+        format=section.choice("format", READERS, None),
         header=section.boolean("header", None),
         multiline=section.boolean("multiline", None),
         delimiter=_delimiter(section),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tidegate.contracts.contract_files import read_contract
-from tidegate.contracts.model_contract import ColumnRule, ContractTerm, ModelContract, TypeRule
+from tidegate.contracts.model_contract import ColumnRule, ContractTerm, ModelContract, RowRules, TypeRule
 from tidegate.errors import ContractValidationError
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ __all__ = [
     "ContractValidationError",
     "ModelContract",
     "OpenDataContractStandard",
+    "RowRules",
     "TypeRule",
     "read_contract",
 ]

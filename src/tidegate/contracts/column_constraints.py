@@ -7,11 +7,9 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from tidegate.contracts.column_types import nested_columns, silver_type
+from tidegate.contracts.column_types import nested_columns, silver_type, type_issues
 from tidegate.contracts.element import Element
 from tidegate.contracts.issues import Issue
-from tidegate.contracts.odcs import type_issues
-from tidegate.contracts.source_columns import column_name
 from tidegate.contracts.text_formats import INTEGER_FORMATS, TEXT_FORMATS
 from tidegate.contracts.time_formats import java_pattern, require_zone
 from tidegate.contracts.yaml_document import Path
@@ -112,7 +110,7 @@ def constraint_issues(column: Element, name: str, kind: DataType | None = None) 
 
 def unevaluated(column: Element, name: str | None = None, kind: DataType | None = None) -> Iterator[str]:
     """What a column, or what is inside it, asks for and no stage evaluates, in words."""
-    path, kind = name or column_name(column), kind or _type(column)
+    path, kind = name or column.column_name, kind or _type(column)
     if kind is None:
         return
     options = options_of(column)
@@ -129,9 +127,9 @@ def unevaluated(column: Element, name: str | None = None, kind: DataType | None 
         yield f"properties of {path}, which is JSON text"
     elif kind.kind == "struct":
         yield from (
-            f"{path}.{column_name(part)}, which {kind} lacks"
+            f"{path}.{part.column_name}, which {kind} lacks"
             for part in column.items("properties")
-            if kind.field(column_name(part)) is None
+            if kind.field(part.column_name) is None
         )
     if kind.kind != "array" and column.part("items").value:
         yield f"items of {path}"
@@ -166,9 +164,9 @@ def _inside(column: Element, name: str, kind: DataType) -> Iterator[tuple[Elemen
     """What is inside a struct or an array, with its path and type."""
     properties, items = nested_columns(column)
     for part in properties if kind.kind == "struct" else ():
-        inside = kind.field(column_name(part))
+        inside = kind.field(part.column_name)
         if inside is not None:
-            yield part, f"{name}.{column_name(part)}", inside
+            yield part, f"{name}.{part.column_name}", inside
     if kind.kind == "array" and items is not None:
         yield items, f"{name}[]", kind.args[0]
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from tidegate.contracts.element import Element
+from tidegate.contracts.issues import Issue
 from tidegate.contracts.model_contract import physical_rule
-from tidegate.contracts.source_columns import column_name
 from tidegate.datatypes import DataType, array, parse_type, struct
 
-__all__ = ["nested_columns", "silver_type"]
+__all__ = ["nested_columns", "silver_type", "type_issues"]
 
 _LIMITED = re.compile(r"\s*((?:var)?char)\s*\(\s*(\d+)\s*\)\s*", re.IGNORECASE)
 _DEFAULT_TYPES = {
@@ -55,7 +56,7 @@ def _described(column: Element) -> DataType | None:
     properties, items = nested_columns(column)
     match column.text("logicalType"):
         case "object" if properties:
-            fields = [(column_name(part), _part_type(part)) for part in properties]
+            fields = [(part.column_name, _part_type(part)) for part in properties]
             return struct((name, kind) for name, kind in fields)
         case "array" if items is not None:
             return array(_part_type(items))
@@ -70,3 +71,11 @@ def _part_type(part: Element) -> DataType:
 def _ddl(kind: DataType) -> str:
     """Quoted only where a name needs it."""
     return kind.text if parse_type(kind.text) == kind else kind.sql
+
+
+def type_issues(column: Element, name: str) -> Iterator[Issue]:
+    physical = column.text("physicalType")
+    if physical is not None and physical_rule(physical) is None:
+        message = f"the physicalType of column '{name}' is not one of Spark's: '{physical}'"
+        suggestion = "write for example bigint, decimal(10,2) or timestamp, or leave it to logicalType"
+        yield column.issue(message, suggestion, "physicalType")

@@ -7,12 +7,16 @@ class with a `declaration`, which is a `Connector` of the same name, and the met
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tidegate.errors import ConfigError
+
+if TYPE_CHECKING:
+    from tidegate.contracts.issues import Issue
+    from tidegate.contracts.stage_contract import StageContract
 
 __all__ = ["CONNECTORS", "ENTRY_POINTS", "READ_STRATEGIES", "Connector", "own_connector_class"]
 
@@ -32,17 +36,60 @@ class Connector:
     reads_source: bool = True
     """False: others put files into the landing zone; nothing is read, and there is no boundary to record."""
 
+    # What follows does not change what is read, so it is no part of the contract's digest.
+    source_kind: str = field(default="", repr=False, compare=False)
+    """The `kind` of the `[sources.NAME]` with its connection; empty: any, or none."""
+
+    issues: Callable[[StageContract], Iterator[Issue]] | None = field(default=None, repr=False, compare=False)
+    """What is wrong with the settings of its own in a contract. A function of a module: it is pickled by its name."""
+
+    first_format: str = field(default="csv", repr=False, compare=False)
+    """The landing format of a contract that is scaffolded for it."""
+
+    first_read: str = field(default="incremental", repr=False, compare=False)
+    """The read strategy of such a contract."""
+
+    first_endpoint: str = field(default="", repr=False, compare=False)
+    """An example of its `endpoint`, with `{table}` in it."""
+
+
+def _rest_issues(contract: StageContract) -> Iterator[Issue]:
+    # Imported here: it needs what contracts are read with, and that needs this module.
+    from tidegate.contracts.rest_pagination import rest_issues
+
+    return rest_issues(contract)
+
+
+def _table_of(name: str, source_kind: str) -> Connector:
+    """One that reads a table of a database by queries."""
+    return Connector(
+        name,
+        needs=("sql_extraction_mode",),
+        reads_sql=True,
+        source_kind=source_kind,
+        first_format="parquet",
+        first_read="full_snapshot",
+    )
+
 
 _BUILT_IN = {
     connector.name: connector
     for connector in (
-        Connector("rest", needs=("endpoint", "content_path", "json_multiline")),
-        Connector("sqlserver", needs=("sql_extraction_mode",), reads_sql=True),
-        Connector("sqlserver_cdc", reads_log=True),
-        Connector("postgres", needs=("sql_extraction_mode",), reads_sql=True),
-        Connector("jdbc", needs=("sql_extraction_mode",), reads_sql=True),
+        Connector(
+            "rest",
+            needs=("endpoint", "content_path", "json_multiline"),
+            source_kind="rest",
+            issues=_rest_issues,
+            first_format="json",
+            first_read="full_snapshot",
+            first_endpoint="https://api.example.com/{table}",
+        ),
+        _table_of("sqlserver", "sqlserver"),
+        Connector("sqlserver_cdc", reads_log=True, source_kind="sqlserver", first_format="parquet"),
+        _table_of("postgres", "database"),
+        _table_of("jdbc", "jdbc"),
         Connector("landing_push", reads_source=False),
-        Connector("files", needs=("endpoint",)),
+        Connector("files", needs=("endpoint",), first_endpoint="/data/{table}/*.csv"),
     )
 }
 

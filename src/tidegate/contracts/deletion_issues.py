@@ -7,7 +7,7 @@ from typing import Any
 
 from tidegate.contracts.element import CustomProperty, Element
 from tidegate.contracts.issues import Issue
-from tidegate.contracts.source_columns import column_name, source_column
+from tidegate.contracts.source_columns import source_column
 from tidegate.contracts.stage_contract import StageContract
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
@@ -78,12 +78,12 @@ def _indicator(
 
 def _exists(contract: StageContract, columns: list[Element], entry: CustomProperty, name: str) -> Iterator[Issue]:
     """A column of silver goes before one of the source; of a source that lists no columns it may have any."""
-    own = [column_name(column) for column in columns]
+    own = [column.column_name for column in columns]
     if name.lower() in (_OF_BRONZE, *(other.lower() for other in own)):
         return
     source = contract.source
     if source is not None and source_column(source, name) is None:
-        known = [*own, *(column_name(column) for column in source.items("properties"))]
+        known = [*own, *(column.column_name for column in source.items("properties"))]
         message = f"'{_COLUMN}' names column '{name}', which neither silver nor the source has"
         yield Issue(entry.path, message, did_you_mean(nearest(name, known, 1)))
 

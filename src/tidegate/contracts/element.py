@@ -61,6 +61,11 @@ class Element:
         return Element(value if isinstance(value, dict) else {}, self.at(key))
 
     @property
+    def column_name(self) -> str:
+        """Of a property: what its column is called; empty where it has no name."""
+        return self.text("physicalName") or self.text("name") or ""
+
+    @property
     def custom(self) -> dict[str, CustomProperty]:
         """Its custom properties; of two with one name the first."""
         properties: dict[str, CustomProperty] = {}

@@ -23,6 +23,7 @@ __all__ = [
     "COMMIT_TIME",
     "DEFAULT_NULL_VALUES",
     "SEQUENCE",
+    "WRITE_STRATEGIES",
     "ContractStage",
     "DeleteIndicator",
     "DeletionRules",
@@ -31,6 +32,9 @@ __all__ = [
     "SilverColumn",
     "SilverRules",
     "SourceRules",
+    "TableRules",
+    "WriteStrategy",
+    "default_strategy",
 ]
 
 DEFAULT_NULL_VALUES = ("", "null", "NULL", "none", "None", "N/A", "n/a", "NaN", "nan")
@@ -38,6 +42,30 @@ DEFAULT_NULL_VALUES = ("", "null", "NULL", "none", "None", "N/A", "n/a", "NaN", 
 
 COMMIT_TIME, SEQUENCE = "_commit_time", "_sequence"
 """Together they order the rows of one key: the greatest is the newest."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteStrategy:
+    """What the other rooms ask of a `silver_write_strategy`."""
+
+    needs_key: bool = False
+    keeps_versions: bool = False
+    """The table has every version of a key, with `is_current` for the newest."""
+
+    by_partition: bool = False
+    """The partitions of a column that is `partitioned` are replaced."""
+
+
+WRITE_STRATEGIES: Mapping[str, WriteStrategy] = {
+    "current_state": WriteStrategy(needs_key=True),
+    "history": WriteStrategy(needs_key=True, keeps_versions=True),
+    "append": WriteStrategy(),
+    "snapshot": WriteStrategy(by_partition=True),
+}
+
+
+def default_strategy(has_key: bool) -> str:
+    return "current_state" if has_key else "append"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,19 +181,28 @@ class QualityRule:
 
 
 @dataclass(frozen=True, slots=True)
-class SilverRules:
+class TableRules:
+    """What is asked of the rows of any table."""
+
     name: str
     """Of the object."""
 
     table: str
-    """The name of the silver table, without its layer."""
+    """The name of the table, without its layer."""
 
     columns: tuple[SilverColumn, ...]
     key: tuple[str, ...]
     """The columns of the primary key, in order."""
 
+    @property
+    def keeps_versions(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class SilverRules(TableRules):
     strategy: str
-    """current_state, history, append or snapshot."""
+    """One of WRITE_STRATEGIES."""
 
     deletion: DeletionRules | None = None
     """None: delete signals are counted and left out."""
@@ -178,6 +215,10 @@ class SilverRules:
 
     partition_column: str | None = None
     """The first column that is declared as `partitioned`."""
+
+    @property
+    def keeps_versions(self) -> bool:
+        return WRITE_STRATEGIES[self.strategy].keeps_versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +233,20 @@ class Ingestion:
     @property
     def digest(self) -> str:
         """Another one where rows could get other values or be judged otherwise."""
-        text = json.dumps([repr(self.source), repr(self.silver)])
-        return str(blake3(text.encode()).hexdigest(length=16))
+        return _digest(repr(self.source), repr(self.silver))
+
+    @property
+    def shape(self) -> str:
+        """Another one where rows that are judged now cannot stand beside those that silver has: from another bronze
+        table, with other columns, or written in another way."""
+        silver = self.silver
+        columns = [f"{column.name} {column.type}" for column in silver.columns]
+        written = (silver.key, silver.strategy, silver.deletion, silver.partition_column)
+        return _digest(self.source.table, *columns, repr(written))
+
+
+def _digest(*texts: str) -> str:
+    return str(blake3(json.dumps(texts).encode()).hexdigest(length=16))
 
 
 @dataclass(frozen=True, slots=True)

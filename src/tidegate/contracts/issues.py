@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from tidegate.contracts.yaml_document import Path, YamlDocument, path_text
 from tidegate.errors import ContractValidationError
 from tidegate.problems import Problem
 
-__all__ = ["Issue", "problems_of", "validation_error", "yaml_error"]
+__all__ = ["Issue", "problems_of", "validation_error", "value_text", "yaml_error"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,16 @@ class Issue:
     """Of the value that is wrong, or of the one that lacks something."""
     message: str
     suggestion: str | None = None
+
+
+def value_text(value: Any) -> str:
+    """What a contract says, for "not …"."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (dict, list)):
+        return "keys and values" if isinstance(value, dict) else "a list"
+    text = "empty" if value is None else repr(value)
+    return text if len(text) <= 80 else f"{text[:80]}…"
 
 
 def problems_of(document: YamlDocument, issues: Iterable[Issue]) -> tuple[Problem, ...]:

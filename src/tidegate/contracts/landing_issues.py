@@ -6,20 +6,18 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tidegate.config.file_formats import FILE_FORMATS
 from tidegate.contracts.connectors import CONNECTORS, READ_STRATEGIES
 from tidegate.contracts.element import Element
 from tidegate.contracts.issues import Issue
 from tidegate.contracts.odcs import model_issues
 from tidegate.contracts.property_names import source_name_issues
-from tidegate.contracts.rest_pagination import rest_issues
-from tidegate.contracts.source_columns import column_name
 from tidegate.contracts.stage_contract import GENERATOR, StageContract
 from tidegate.names import is_plain_name, nearest
 from tidegate.problems import did_you_mean
 
 __all__ = ["bronze_issues", "gold_issues", "landing_issues", "missing_generator"]
 
-_FORMATS = ("csv", "json", "jsonl", "ndjson", "parquet", "tsv")
 _EXTRACTION_MODES = ("single_query", "batched")
 
 
@@ -44,8 +42,8 @@ def landing_issues(contract: StageContract) -> Iterator[Issue]:
     yield from _of_other_connectors(contract)
     if connector.reads_sql:
         yield from _sql_reads(contract)
-    if connector.name == "rest":
-        yield from rest_issues(contract)
+    if connector.issues is not None:
+        yield from connector.issues(contract)
 
 
 def _one_source(contract: StageContract) -> Iterator[Issue]:
@@ -68,7 +66,7 @@ def _landing_files(contract: StageContract) -> Iterator[Issue]:
     yield from contract.expect(
         "landing_directory", _is_relative_folder, "a folder below [landing] root, without '..'", "orders"
     )
-    yield from contract.expect_choice("landing_file_format", _FORMATS)
+    yield from contract.expect_choice("landing_file_format", tuple(FILE_FORMATS))
 
 
 def _needs_of_connector(contract: StageContract) -> Iterator[Issue]:
@@ -96,7 +94,7 @@ def _of_other_connectors(contract: StageContract) -> Iterator[Issue]:
 def _sql_reads(contract: StageContract) -> Iterator[Issue]:
     source = contract.source
     assert source is not None
-    columns = {name.lower() for column in source.items("properties") if (name := column_name(column))}
+    columns = {name.lower() for column in source.items("properties") if (name := column.column_name)}
     if contract.is_set("ingestion_read_strategy", "incremental"):
         yield from contract.expect("ingestion_filtering_column", *_READ["ingestion_filtering_column"])
     if contract.is_set("sql_extraction_mode", "batched"):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from tidegate.contracts.ingestion import QualityRule, TableRules
 from tidegate.datatypes import DataType, decimal, parse_type
 from tidegate.problems import Place
 from tidegate.widening import stored_type
@@ -15,6 +17,7 @@ __all__ = [
     "ColumnRule",
     "ContractTerm",
     "ModelContract",
+    "RowRules",
     "TypeRule",
     "logical_rule",
     "physical_rule",
@@ -136,6 +139,19 @@ class ColumnRule:
 
 
 @dataclass(frozen=True, slots=True)
+class RowRules:
+    """What a contract asks of the rows of a table: a key, values of columns, quality rules."""
+
+    table: TableRules
+    quality: tuple[ContractTerm[QualityRule], ...] = ()
+    not_evaluated: tuple[str, ...] = ()
+    """Quality rules of other types than sql."""
+
+    places: Mapping[tuple[str, str], Place] = field(default_factory=dict)
+    """Where the contract says it, by column and rule."""
+
+
+@dataclass(frozen=True, slots=True)
 class ModelContract:
     """`required` columns must be there; `protected` ones may not be removed. `columns` hold for those that are there.
 
@@ -146,3 +162,4 @@ class ModelContract:
     required: tuple[ContractTerm[str], ...] = ()
     protected: tuple[ContractTerm[str], ...] = ()
     columns: tuple[ColumnRule, ...] = ()
+    rows: RowRules | None = None

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
+from tidegate.contracts.column_constraints import constraint_issues, unevaluated
+from tidegate.contracts.column_types import type_issues
 from tidegate.contracts.element import Element
+from tidegate.contracts.ingestion import TableRules
 from tidegate.contracts.issues import Issue, problems_of
 from tidegate.contracts.model_contract import (
     ColumnRule,
     ContractTerm,
     ModelContract,
+    RowRules,
     TypeRule,
     logical_rule,
     physical_rule,
 )
 from tidegate.contracts.odcs_schema import structural_issues
+from tidegate.contracts.read_ingestion import read_column, read_key, read_quality
 from tidegate.contracts.yaml_document import YamlDocument, read_yaml
-from tidegate.problems import Problem
+from tidegate.problems import Place, Problem
 
-__all__ = ["model_issues", "read_odcs", "type_issues"]
+__all__ = ["model_issues", "read_odcs"]
 
 
 def read_odcs(text: str, file: str, table: str) -> tuple[ModelContract | None, tuple[Problem, ...]]:
@@ -31,6 +37,8 @@ def read_odcs(text: str, file: str, table: str) -> tuple[ModelContract | None, t
         return None, problems_of(document, issues)
     reader = _ModelContractReader(document)
     contract = reader.contract(table)
+    if not issues and not reader.issues:
+        contract = replace(contract, rows=reader.rows(table))
     return contract, problems_of(document, [*issues, *reader.issues])
 
 
@@ -63,6 +71,39 @@ class _ModelContractReader:
                 protected.append(ContractTerm(name, self.document.place(mark.path)))
         return ModelContract(self.document.file, tuple(required.values()), tuple(protected), tuple(rules))
 
+    def rows(self, name: str) -> RowRules | None:
+        """Of a contract without issues."""
+        objects = list(Element(self.document.value).items("schema"))
+        if not objects:
+            return None
+        table = _object_of(objects, name)
+        columns = [column for column, _, _ in _described(table)]
+        rules = TableRules(
+            name=table.text("name") or "",
+            table=(table.text("physicalName") or table.text("name") or "").rpartition(".")[2],
+            columns=tuple(map(read_column, columns)),
+            key=read_key(columns),
+        )
+        quality = [
+            (name, None if rule is None else ContractTerm(rule, self.document.place(rule.path)))
+            for name, rule in read_quality(table)
+        ]
+        others = [f"quality rule {name}" for name, term in quality if term is None]
+        return RowRules(
+            rules,
+            tuple(term for _, term in quality if term is not None),
+            (*others, *(text for column in columns for text in unevaluated(column))),
+            {(column.column_name, key): place for column in columns for key, place in self._places(column)},
+        )
+
+    def _places(self, column: Element) -> Iterator[tuple[str, Place]]:
+        """Of each key of the column, its options included; an empty key: of the column."""
+        yield "", self.document.place(column.path)
+        for key in column.value:
+            yield key, self.document.place(column.at(key))
+        for option in column.part("logicalTypeOptions").value:
+            yield option, self.document.place(column.at("logicalTypeOptions", option))
+
     def _type(self, column: Element, name: str) -> ContractTerm[TypeRule] | None:
         if physical := column.text("physicalType"):
             rule, key = physical_rule(physical), "physicalType"
@@ -88,6 +129,7 @@ def model_issues(table: Element) -> Iterator[Issue]:
             continue
         names.add(name.lower())
         yield from type_issues(column, name)
+        yield from constraint_issues(column, name)
         mark = column.custom.get("protected")
         if mark is not None and not isinstance(mark.value, bool):
             yield Issue(mark.path, "'protected' must be true or false")
@@ -113,11 +155,3 @@ def _object_of(objects: list[Element], table: str) -> Element:
         if any(name.rpartition(".")[2].lower() == table.lower() for name in names):
             return candidate
     return objects[0]
-
-
-def type_issues(column: Element, name: str) -> Iterator[Issue]:
-    physical = column.text("physicalType")
-    if physical is not None and physical_rule(physical) is None:
-        message = f"the physicalType of column '{name}' is not one of Spark's: '{physical}'"
-        suggestion = "write for example bigint, decimal(10,2) or timestamp, or leave it to logicalType"
-        yield column.issue(message, suggestion, "physicalType")

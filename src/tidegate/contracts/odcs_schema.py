@@ -12,7 +12,7 @@ from typing import Any
 from jsonschema import Draft201909Validator, ValidationError
 from jsonschema.exceptions import relevance
 
-from tidegate.contracts.issues import Issue
+from tidegate.contracts.issues import Issue, value_text
 from tidegate.contracts.yaml_document import Path, YamlDocument
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
@@ -112,7 +112,7 @@ class _Violations:
             case "oneOf" | "anyOf":
                 yield from self._no_alternative(error, path)
             case "pattern":
-                message = f"{_name(path)} must match {error.validator_value}, and is {_value(error.instance)}"
+                message = f"{_name(path)} must match {error.validator_value}, and is {value_text(error.instance)}"
                 yield Issue(path, message)
             case "minItems":
                 yield Issue(path, f"{_name(path)} must have {error.validator_value} or more items")
@@ -139,7 +139,7 @@ class _Violations:
         written = self.document.written(path)
         is_word = "string" in wanted and written and error.instance is not None
         suggestion = f"write '{written}' in quotes" if is_word else None
-        return Issue(path, f"{_name(path)} must be {kinds}, not {_value(error.instance)}", suggestion)
+        return Issue(path, f"{_name(path)} must be {kinds}, not {value_text(error.instance)}", suggestion)
 
     def _no_alternative(self, error: ValidationError, path: Path) -> Iterator[Issue]:
         context = error.context or []
@@ -183,9 +183,9 @@ def _rule(error: ValidationError) -> Any:
 
 def _not_listed(error: ValidationError, path: Path) -> Issue:
     values = [str(value) for value in _rule(error)]
-    message = f"{_name(path)} must be one of {', '.join(values)}, not {_value(error.instance)}"
+    message = f"{_name(path)} must be one of {', '.join(values)}, not {value_text(error.instance)}"
     if len(values) > 12:
-        message = f"{_name(path)} is not one of the standard's: {_value(error.instance)}"
+        message = f"{_name(path)} is not one of the standard's: {value_text(error.instance)}"
     return Issue(path, message, did_you_mean(nearest(str(error.instance), values, 1)))
 
 
@@ -225,15 +225,6 @@ _ITEMS = {
 def _owner(path: Path) -> str:
     key = next((step for step in reversed(path) if isinstance(step, str)), "")
     return _ITEMS.get(key, f"an item of '{key}'") if isinstance(path[-1], int) else f"'{key}'"
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, (dict, list)):
-        return "keys and values" if isinstance(value, dict) else "a list"
-    text = "empty" if value is None else repr(value)
-    return text if len(text) <= 80 else f"{text[:80]}…"
 
 
 def _example(key: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,11 +19,12 @@ from tidegate.contracts.ingestion import (
     SilverColumn,
     SilverRules,
     SourceRules,
+    default_strategy,
 )
-from tidegate.contracts.source_columns import column_name, source_column, source_path
+from tidegate.contracts.source_columns import source_column, source_path
 from tidegate.contracts.stage_contract import StageContract
 
-__all__ = ["read_ingestion"]
+__all__ = ["read_column", "read_ingestion", "read_key", "read_quality"]
 
 
 def read_ingestion(contract: StageContract) -> Ingestion | None:
@@ -51,7 +53,7 @@ def _source(contract: StageContract, source: Element) -> SourceRules:
         zone=(contract.text("landing_directory") or "").strip("/"),
         format=contract.text("landing_file_format") or "",
         full_snapshot=contract.is_set("ingestion_read_strategy", "full_snapshot"),
-        columns=tuple(column_name(column) for column in source.items("properties")),
+        columns=tuple(column.column_name for column in source.items("properties")),
         physical_name=source.text("physicalName"),
         endpoint=contract.text("endpoint"),
         content_path=contract.text("content_path") or "",
@@ -66,33 +68,39 @@ def _source(contract: StageContract, source: Element) -> SourceRules:
 
 def _silver(contract: StageContract, source: Element, silver: Element) -> SilverRules:
     columns = list(silver.items("properties"))
-    keys = sorted(
-        (column for column in columns if column.flag("primaryKey")),
-        key=lambda column: column.number("primaryKeyPosition") or 0,
-    )
+    keys = read_key(columns)
     null_values = contract.lookup("null_values", silver)
-    partitions = [column_name(column) for column in columns if column.flag("partitioned")]
-    rules, others = _quality(silver, columns)
+    partitions = [column.column_name for column in columns if column.flag("partitioned")]
+    rules = list(read_quality(silver))
+    others = [f"quality rule {name}" for name, rule in rules if rule is None]
     return SilverRules(
         name=silver.text("name") or "",
         table=contract.table_name(silver, "silver_table"),
-        columns=tuple(_column(source, column) for column in columns),
-        key=tuple(map(column_name, keys)),
-        strategy=contract.text("silver_write_strategy", silver) or ("current_state" if keys else "append"),
+        columns=tuple(
+            replace(read_column(column), origin=_origin(source, column), transform=column.text("transformLogic"))
+            for column in columns
+        ),
+        key=keys,
+        strategy=contract.text("silver_write_strategy", silver) or default_strategy(bool(keys)),
         deletion=_deletion(contract, silver),
         indicator=_indicator(contract, silver),
         null_values=DEFAULT_NULL_VALUES if null_values is None else tuple(null_values.value),
-        quality=rules,
+        quality=tuple(rule for _, rule in rules if rule is not None),
         not_evaluated=(*others, *(text for column in columns for text in unevaluated(column))),
         partition_column=partitions[0] if partitions else None,
     )
 
 
-def _column(source: Element, column: Element) -> SilverColumn:
+def read_key(columns: Sequence[Element]) -> tuple[str, ...]:
+    keys = [column for column in columns if column.flag("primaryKey")]
+    ordered = sorted(keys, key=lambda column: column.number("primaryKeyPosition") or 0)
+    return tuple(column.column_name for column in ordered)
+
+
+def read_column(column: Element) -> SilverColumn:
+    """Without where its values come from."""
     return replace(
         _part(column),
-        origin=_origin(source, column),
-        transform=column.text("transformLogic"),
         primary_key=column.flag("primaryKey") is True,
         unique=column.flag("unique") is True,
     )
@@ -104,7 +112,7 @@ def _part(column: Element) -> SilverColumn:
     kind = silver_type(column)
     assert kind is not None
     return SilverColumn(
-        name=column_name(column),
+        name=column.column_name,
         type=kind,
         required=column.flag("required") is True,
         allowed=allowed_values(column)[0],
@@ -118,7 +126,7 @@ def _part(column: Element) -> SilverColumn:
 def _origin(source: Element, column: Element) -> tuple[str, ...]:
     origins = column.texts("transformSourceObjects")
     if not origins:
-        own = source_column(source, column_name(column))
+        own = source_column(source, column.column_name)
         return () if own is None else (own,)
     return (source_path(source, origins[0]) or ()) if len(origins) == 1 else ()
 
@@ -140,22 +148,20 @@ def _indicator(contract: StageContract, silver: Element) -> DeleteIndicator | No
     return DeleteIndicator(column, tuple(values.value)) if column and values is not None else None
 
 
-def _quality(silver: Element, columns: list[Element]) -> tuple[tuple[QualityRule, ...], tuple[str, ...]]:
-    """The rules of type sql, and the names of the others."""
-    rules, others = [], []
-    for part, column in [(silver, None), *((column, column_name(column)) for column in columns)]:
+def read_quality(table: Element) -> Iterator[tuple[str, QualityRule | None]]:
+    """Each quality rule with its name; None for those of other types than sql."""
+    for part, column in [(table, None), *((column, column.column_name) for column in table.items("properties"))]:
         for number, rule in enumerate(part.items("quality"), 1):
             metric = rule.text("metric") or rule.text("rule")
-            name = rule.text("name") or rule.text("id") or metric or f"{column or silver.text('name')} quality {number}"
+            name = rule.text("name") or rule.text("id") or metric or f"{column or table.text('name')} quality {number}"
             query = rule.text("query")
             if rule.text("type") != "sql" or query is None:
-                others.append(f"quality rule {name}")
+                yield name, None
                 continue
             operators = {
                 key: value for key, value in rule.value.items() if key.startswith("mustBe") or key == "mustNotBe"
             }
-            rules.append(QualityRule(name, query, column, operators, rule.at("query")))
-    return tuple(rules), tuple(others)
+            yield name, QualityRule(name, query, column, operators, rule.at("query"))
 
 
 def _names(value: Any) -> tuple[str, ...]:

@@ -10,14 +10,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from typing import Any, ClassVar
 
+from tidegate.config.file_formats import FILE_FORMATS
 from tidegate.contracts.issues import Issue
-from tidegate.contracts.stage_contract import StageContract
+from tidegate.contracts.stage_contract import StageContract, is_text
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
 
 __all__ = [
     "PAGINATIONS",
     "CursorPages",
+    "DetectedPages",
+    "HeaderCursors",
     "HeaderLinks",
     "JsonLinks",
     "NumberedPages",
@@ -32,6 +35,13 @@ __all__ = [
 @dataclass(frozen=True, slots=True)
 class SinglePage:
     kind: ClassVar[str] = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class DetectedPages:
+    """The first page shows which of the other forms it is."""
+
+    kind: ClassVar[str] = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +68,11 @@ class OffsetPages:
     limit: int = 100
     limit_parameter: str = "limit"
     offset_parameter: str = "offset"
+    total_path: str = ""
+    """The number of all records."""
+
+    has_more_path: str = ""
+    """Whether there is a next page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +84,10 @@ class NumberedPages:
     """Records of a page; 0: as the server likes."""
 
     size_parameter: str = "page_size"
+    total_path: str = ""
+    """The number of all pages."""
+
+    has_more_path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +97,28 @@ class CursorPages:
     kind: ClassVar[str] = "cursor"
     path: str
     parameter: str = "cursor"
+    has_more_path: str = ""
 
 
-Pagination = SinglePage | JsonLinks | HeaderLinks | OffsetPages | NumberedPages | CursorPages
+@dataclass(frozen=True, slots=True)
+class HeaderCursors:
+    """A header holds the value of a parameter that gives the next page."""
+
+    kind: ClassVar[str] = "header_cursor"
+    header: str
+    parameter: str = "cursor"
+
+
+Pagination = (
+    SinglePage | DetectedPages | JsonLinks | HeaderLinks | OffsetPages | NumberedPages | CursorPages | HeaderCursors
+)
 PAGINATIONS: Mapping[str, type[Pagination]] = {
-    form.kind: form for form in (SinglePage, JsonLinks, HeaderLinks, OffsetPages, NumberedPages, CursorPages)
+    **{
+        form.kind: form
+        for form in (JsonLinks, HeaderLinks, OffsetPages, NumberedPages, CursorPages, HeaderCursors, DetectedPages)
+    },
+    SinglePage.kind: SinglePage,
+    "single_page": SinglePage,
 }
 
 
@@ -124,19 +160,27 @@ def rest_issues(contract: StageContract) -> Iterator[Issue]:
             yield Issue(entry.path, f"'pagination' {error}", "write for example {kind: json_link, path: next}")
         else:
             file_format = contract.text("landing_file_format") or "json"
-            if isinstance(pagination, OffsetPages | CursorPages) and file_format not in ("json", "jsonl", "ndjson"):
+            if isinstance(pagination, OffsetPages | CursorPages) and _reader(file_format) != "json":
                 message = f"'pagination' of kind {pagination.kind} looks into pages, which only JSON lets it do"
-                yield Issue(entry.path, message, "write header_link, page_number or none")
+                yield Issue(entry.path, message, "write header_link, header_cursor, page_number or none")
+            elif file_format != "json" and (isinstance(pagination, DetectedPages) or _looks_at_the_end(pagination)):
+                what = "of kind auto" if isinstance(pagination, DetectedPages) else "with total_path or has_more_path"
+                message = f"'pagination' {what} looks into documents of JSON, and the files are {file_format}"
+                yield Issue(entry.path, message, "write json as 'landing_file_format', or another form")
     yield from contract.expect(
-        "incremental_parameter", _is_name, "the name of a query parameter", "updated_since", required=False
+        "incremental_parameter", is_text, "the name of a query parameter", "updated_since", required=False
     )
     parameter = contract.lookup("incremental_parameter")
     if parameter is not None and contract.lookup("ingestion_filtering_column") is None:
         yield contract.missing("ingestion_filtering_column", contract.source, "updated_at")
 
 
-def _is_name(value: Any) -> bool:
-    return isinstance(value, str) and bool(value.strip())
+def _reader(file_format: str) -> str:
+    return FILE_FORMATS[file_format].reader if file_format in FILE_FORMATS else ""
+
+
+def _looks_at_the_end(pagination: Pagination) -> bool:
+    return bool(getattr(pagination, "total_path", "") or getattr(pagination, "has_more_path", ""))
 
 
 def _hint(name: Any, known: Mapping[str, Any]) -> str:

@@ -9,23 +9,21 @@ from typing import Any
 from sqlglot import exp
 
 from tidegate.contracts.column_constraints import constraint_issues
+from tidegate.contracts.column_types import type_issues
 from tidegate.contracts.deletion_issues import deletion_issues
 from tidegate.contracts.element import Element
+from tidegate.contracts.ingestion import WRITE_STRATEGIES, WriteStrategy
 from tidegate.contracts.issues import Issue
 from tidegate.contracts.landing_issues import table_name_issues
-from tidegate.contracts.odcs import type_issues
 from tidegate.contracts.property_names import silver_name_issues
 from tidegate.contracts.quality_query import filled, is_select, one_statement, placeholder_mistakes
-from tidegate.contracts.source_columns import column_name, source_column, source_path
+from tidegate.contracts.source_columns import source_column, source_path
 from tidegate.contracts.stage_contract import StageContract
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
 
-__all__ = ["WRITE_STRATEGIES", "silver_issues"]
+__all__ = ["silver_issues"]
 
-WRITE_STRATEGIES = ("current_state", "history", "append", "snapshot")
-_KEYED = ("current_state", "history")
-_BY_PARTITION, _WITH_VERSIONS = ("snapshot",), ("history",)
 _OF_HISTORY = ("valid_from", "valid_to", "is_current")
 
 
@@ -41,7 +39,7 @@ def silver_issues(contract: StageContract) -> Iterator[Issue]:
         return
     yield from table_name_issues(contract, silver, "silver_table")
     yield from silver_name_issues(contract, silver)
-    yield from contract.expect_choice("silver_write_strategy", WRITE_STRATEGIES, silver, required=False)
+    yield from contract.expect_choice("silver_write_strategy", tuple(WRITE_STRATEGIES), silver, required=False)
     columns = list(silver.items("properties"))
     if not columns:
         yield silver.issue("the silver object has no properties, so it has no columns", None, "properties")
@@ -60,34 +58,35 @@ def silver_issues(contract: StageContract) -> Iterator[Issue]:
 
 
 def _names(columns: list[Element]) -> Iterator[Issue]:
-    counts = Counter(column_name(column).lower() for column in columns)
+    counts = Counter(column.column_name.lower() for column in columns)
     described: set[str] = set()
     for column in columns:
-        name = column_name(column).lower()
+        name = column.column_name.lower()
         if name in described and counts[name] > 1:
-            yield column.issue(f"column '{column_name(column)}' is described twice")
+            yield column.issue(f"column '{column.column_name}' is described twice")
         described.add(name)
         if name.startswith("_"):
             yield column.issue(
-                f"column '{column_name(column)}' begins with '_', as columns that are added do", "rename it"
+                f"column '{column.column_name}' begins with '_', as columns that are added do", "rename it"
             )
 
 
 def _columns_of_strategy(contract: StageContract, silver: Element, columns: list[Element]) -> Iterator[Issue]:
-    strategy = contract.text("silver_write_strategy", silver)
-    if strategy in _BY_PARTITION and not any(column.flag("partitioned") for column in columns):
+    strategy = contract.text("silver_write_strategy", silver) or ""
+    traits = WRITE_STRATEGIES.get(strategy, WriteStrategy())
+    if traits.by_partition and not any(column.flag("partitioned") for column in columns):
         message = f"silver_write_strategy {strategy} replaces partitions, and no column is partitioned"
         yield silver.issue(message, "set partitioned: true on the column that says which partition a row is of")
-    for column in columns if strategy in _WITH_VERSIONS else ():
-        if column_name(column).lower() in _OF_HISTORY:
-            message = f"column '{column_name(column)}' has the name of one that a history adds"
+    for column in columns if traits.keeps_versions else ():
+        if column.column_name.lower() in _OF_HISTORY:
+            message = f"column '{column.column_name}' has the name of one that a history adds"
             yield column.issue(message, "give it another name; its column in the source is transformSourceObjects")
 
 
 def _key(contract: StageContract, silver: Element, columns: list[Element]) -> Iterator[Issue]:
     keys = [column for column in columns if column.flag("primaryKey")]
     strategy = contract.text("silver_write_strategy", silver)
-    if not keys and strategy in _KEYED:
+    if not keys and WRITE_STRATEGIES.get(strategy or "", WriteStrategy()).needs_key:
         message = f"silver_write_strategy {strategy} needs a primary key"
         yield silver.issue(message, "set primaryKey: true on the columns of the key", "properties")
     positions = [column.number("primaryKeyPosition") for column in keys]
@@ -98,12 +97,12 @@ def _key(contract: StageContract, silver: Element, columns: list[Element]) -> It
         yield keys[0].issue(message, None, "primaryKeyPosition")
     for column in columns:
         if not column.flag("primaryKey") and (column.number("primaryKeyPosition") or -1) > 0:
-            message = f"column '{column_name(column)}' has a primaryKeyPosition and is no primary key"
+            message = f"column '{column.column_name}' has a primaryKeyPosition and is no primary key"
             yield column.issue(message, "set primaryKey: true, or remove the position", "primaryKeyPosition")
 
 
 def _column(contract: StageContract, column: Element, columns: list[Element]) -> Iterator[Issue]:
-    name = column_name(column)
+    name = column.column_name
     if not column.text("physicalType") and not column.text("logicalType"):
         message = f"column '{name}' has neither a physicalType nor a logicalType"
         yield column.issue(message, "write for example physicalType: decimal(10,2)")
@@ -111,12 +110,12 @@ def _column(contract: StageContract, column: Element, columns: list[Element]) ->
     yield from constraint_issues(column, name)
     logic = column.text("transformLogic")
     if logic is not None:
-        yield from _transform(column, logic, {column_name(other).lower() for other in columns})
+        yield from _transform(column, logic, {other.column_name.lower() for other in columns})
     yield from _lineage(contract, column, name, logic is not None)
 
 
 def _transform(column: Element, logic: str, columns: set[str]) -> Iterator[Issue]:
-    name = column_name(column)
+    name = column.column_name
     parsed = one_statement(f"SELECT ({logic}\n) AS x")
     if isinstance(parsed, str):
         yield column.issue(f"the transformLogic of column '{name}' is not Spark SQL: {parsed}", None, "transformLogic")
@@ -154,13 +153,13 @@ def _lineage(contract: StageContract, column: Element, name: str, has_logic: boo
         return
     for position, origin in enumerate(origins):
         if source_path(source, origin) is None:
-            names = [column_name(candidate) for candidate in properties]
+            names = [candidate.column_name for candidate in properties]
             suggestion = did_you_mean(nearest(origin.rpartition(".")[2], names, 1))
             message = f"column '{name}' comes from '{origin}', which the source does not have"
             yield column.issue(message, suggestion, "transformSourceObjects", position)
     if not origins and not has_logic and source_column(source, name) is None:
         message = f"column '{name}' has no transformSourceObjects, and the source has no column of its name"
-        yield column.issue(message, did_you_mean(nearest(name, [column_name(other) for other in properties], 1)))
+        yield column.issue(message, did_you_mean(nearest(name, [other.column_name for other in properties], 1)))
 
 
 def _quality(rule: Element, has_column: bool) -> Iterator[Issue]:

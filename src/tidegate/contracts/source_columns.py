@@ -6,19 +6,14 @@ from collections.abc import Iterator
 
 from tidegate.contracts.element import Element
 
-__all__ = ["column_name", "source_column", "source_path"]
-
-
-def column_name(column: Element) -> str:
-    """As the table, or the delivery, has it."""
-    return column.text("physicalName") or column.text("name") or ""
+__all__ = ["source_column", "source_path"]
 
 
 def source_column(source: Element, name: str) -> str | None:
     """A column of the source by its name or physicalName, as it is delivered; of a source that lists none, any."""
     columns = list(source.items("properties"))
     column = _called(columns, name)
-    return (None if columns else name) if column is None else column_name(column)
+    return (None if columns else name) if column is None else column.column_name
 
 
 def source_path(source: Element, origin: str) -> tuple[str, ...] | None:
@@ -51,12 +46,12 @@ def _path(columns: list[Element], steps: list[str]) -> tuple[str, ...] | None:
     if len(steps) > 1 and not nested and steps[1].isdecimal():
         item = list(column.part("items").items("properties"))
         rest = tuple(steps[2:]) if not item or len(steps) == 2 else _path(item, steps[2:])
-        return None if rest is None else (column_name(column), steps[1], *rest)
+        return None if rest is None else (column.column_name, steps[1], *rest)
     inside = nested or list(column.part("items").items("properties"))
     if len(steps) == 1 or not inside:
-        return column_name(column), *steps[1:]
+        return column.column_name, *steps[1:]
     rest = _path(inside, steps[1:])
-    return None if rest is None else (column_name(column), *rest)
+    return None if rest is None else (column.column_name, *rest)
 
 
 def _called(columns: list[Element], name: str) -> Element | None:

@@ -7,11 +7,11 @@ from typing import Any
 
 from tidegate.contracts.connectors import CONNECTORS, Connector
 from tidegate.contracts.element import CustomProperty, Element
-from tidegate.contracts.issues import Issue
+from tidegate.contracts.issues import Issue, value_text
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
 
-__all__ = ["GENERATOR", "StageContract"]
+__all__ = ["GENERATOR", "StageContract", "is_text"]
 
 GENERATOR = "generator_notebook"
 
@@ -101,11 +101,11 @@ class StageContract:
                 yield self.missing(name, table or self.source, example)
         elif not accepts(entry.value):
             yield Issue(
-                entry.path, f"'{name}' must be {meaning}, not {_value(entry.value)}", f"write for example {example}"
+                entry.path, f"'{name}' must be {meaning}, not {value_text(entry.value)}", f"write for example {example}"
             )
 
     def expect_text(self, name: str, example: str, table: Element | None = None) -> Iterator[Issue]:
-        yield from self.expect(name, _is_text, "text", example, table)
+        yield from self.expect(name, is_text, "text", example, table)
 
     def expect_choice(
         self, name: str, choices: Sequence[str], table: Element | None = None, required: bool = True
@@ -113,7 +113,7 @@ class StageContract:
         entry = self.lookup(name, table)
         if entry is not None and isinstance(entry.value, str) and entry.value not in choices:
             suggestion = did_you_mean(nearest(entry.value, choices, 1))
-            message = f"'{name}' must be one of {', '.join(choices)}, not {_value(entry.value)}"
+            message = f"'{name}' must be one of {', '.join(choices)}, not {value_text(entry.value)}"
             yield Issue(entry.path, message, suggestion)
             return
         yield from self.expect(
@@ -126,10 +126,5 @@ def _nearly(part: Element, name: str) -> bool:
     return any(nearest(written, [name], edits=1) for written in part.custom)
 
 
-def _is_text(value: Any) -> bool:
+def is_text(value: Any) -> bool:
     return isinstance(value, str) and bool(value.strip())
-
-
-def _value(value: Any) -> str:
-    text = str(value).lower() if isinstance(value, bool) else "empty" if value is None else repr(value)
-    return text if len(text) <= 80 else f"{text[:80]}…"

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 __all__ = ["CONNECTOR_CLASSES", "open_connector"]
 
 CONNECTOR_CLASSES = {
-    "rest": "tidegate.ingest.connectors.rest_connector:RestConnector",
-    "files": "tidegate.ingest.connectors.files_connector:FilesConnector",
-    "sqlserver": "tidegate.ingest.connectors.sqlserver:SqlServerConnector",
-    "sqlserver_cdc": "tidegate.ingest.connectors.sqlserver_cdc:SqlServerCdcConnector",
-    "postgres": "tidegate.ingest.connectors.postgres:PostgresConnector",
-    "jdbc": "tidegate.ingest.connectors.jdbc_connector:JdbcConnector",
+    "rest": "tidegate.ingest.rest.rest_connector:RestConnector",
+    "files": "tidegate.ingest.files_connector:FilesConnector",
+    "sqlserver": "tidegate.ingest.sql.sql_table:SqlServerConnector",
+    "sqlserver_cdc": "tidegate.ingest.sql.sqlserver_cdc:SqlServerCdcConnector",
+    "postgres": "tidegate.ingest.sql.sql_table:PostgresConnector",
+    "jdbc": "tidegate.ingest.sql.sql_table:JdbcConnector",
 }
 """By the name that contracts give. Others come from the entry point group `tidegate.connectors`. A
 kind of source that is not read (`Connector.reads_source`) has no class."""

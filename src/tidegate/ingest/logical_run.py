@@ -36,6 +36,10 @@ __all__ = ["LandedRun", "LogicalRun", "land"]
 
 T = TypeVar("T")
 
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
+_LONGEST_RETRY_AFTER = 120.0
+"""Seconds. Where the source asks for a longer pause, the run ends at once, to be resumed."""
+
 
 @dataclass(frozen=True, slots=True)
 class LandedRun:
@@ -80,11 +84,6 @@ class LogicalRun:
     timing: Timing = field(default_factory=Timing)
     attempts: int = 3
     """After so many transient failures in a row the run ends, to be resumed."""
-
-    first_pause: float = 1.0
-    longest_pause: float = 30.0
-    longest_retry_after: float = 120.0
-    """Where the source asks for a longer pause, the run ends at once, to be resumed."""
 
     @property
     def zone(self) -> Path:
@@ -240,13 +239,13 @@ class _Reading:
                 failures = 1 if manifest().batches > landed else failures + 1
                 landed = manifest().batches
                 after = error.retry_after
-                too_long = after is not None and after > run.longest_retry_after
+                too_long = after is not None and after > _LONGEST_RETRY_AFTER
                 if not error.kind.is_transient or failures >= run.attempts or too_long:
                     raise
             finally:
                 connector.close()
             run.check_cancelled()
-            run.timing.wait(pause_before(failures, run.first_pause, run.longest_pause) if after is None else after)
+            run.timing.wait(pause_before(failures, _FIRST_PAUSE, _LONGEST_PAUSE) if after is None else after)
 
     def _request(self, manifest: BatchManifest) -> SourceRequest:
         run = self._run

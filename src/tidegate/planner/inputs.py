@@ -274,8 +274,9 @@ def _zone_state(
     if progress and zone in progress.zones and own is not None and not isinstance(own, ViewMetadata):
         consumed = read_consumed(own.table_location, progress.zones[zone])
     marks = consumed.files if consumed else ()
-    if settings.landing.zones.get(zone, ZoneSettings()).by_name:
+    declared = settings.landing.zones.get(zone, ZoneSettings())
+    if declared.by_name:
         files = list_connector_zone(root, zone, marks)
         return ZoneState(zone, files, consumed, unconsumed_by_name(files, marks))
-    files = list_zone(root, zone)
+    files = list_zone(root, zone, required=not declared.raw)
     return ZoneState(zone, files, consumed, unconsumed(files, marks, partial(content_digest, root / zone)))

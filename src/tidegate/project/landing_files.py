@@ -16,6 +16,7 @@ from typing import Protocol
 
 from blake3 import blake3
 
+from tidegate.config.file_formats import FILE_FORMATS, format_of
 from tidegate.errors import LandingError
 from tidegate.names import nearest
 
@@ -33,10 +34,6 @@ __all__ = [
 ]
 
 
-_FORMATS = {".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet"}
-_DECLARED = {"csv": "csv", "tsv": "csv", "json": "json", "jsonl": "json", "ndjson": "json", "parquet": "parquet"}
-
-
 @dataclass(frozen=True, order=True, slots=True)
 class ZoneFile:
     """A file as it was listed. `path` is relative to the zone, with forward slashes."""
@@ -46,10 +43,13 @@ class ZoneFile:
     mtime_ns: int
 
 
-def list_zone(root: Path, zone: str) -> tuple[ZoneFile, ...]:
-    """Every data file of the zone, sorted by path. Names that begin with `_` or `.` are not data, folders included."""
-    folder = zone_folder(root, zone)
+def list_zone(root: Path, zone: str, required: bool = True) -> tuple[ZoneFile, ...]:
+    """Every data file of the zone, sorted by path. Names that begin with `_` or `.` are not data, folders included.
+    `required` False: the folder need not be there."""
+    folder = zone_folder(root, zone, required)
     files: list[ZoneFile] = []
+    if not folder.exists():
+        return ()
     try:
         _walk(folder, "", zone, files, (_identity(folder),))
     except OSError as error:
@@ -62,32 +62,30 @@ def list_zone(root: Path, zone: str) -> tuple[ZoneFile, ...]:
 
 
 def file_format(path: str) -> str | None:
-    """csv, json or parquet by the name's ending, a `.gz` after it allowed where Spark can read that; else None."""
-    name = path.rsplit("/", 1)[-1].lower()
-    zipped = name.endswith(".gz")
-    kind = _FORMATS.get(os.path.splitext(name.removesuffix(".gz"))[1])
-    return None if zipped and kind == "parquet" else kind
+    """The reader that the name's ending asks for; None where it asks for none."""
+    form = format_of(path)
+    return None if form is None else form.reader
 
 
 def files_by_format(
     folder: Path, files: Sequence[ZoneFile], declared: str | None
 ) -> Mapping[str, tuple[ZoneFile, ...]]:
     """The files per format: the zone's declared one, or each file's own by its ending."""
-    if declared is not None and declared.lower() not in _DECLARED:
+    if declared is not None and declared.lower() not in FILE_FORMATS:
         raise LandingError(
             f"landing zone '{folder.name}' is declared as '{declared}', which is not a format",
             where=f"[landing.{folder.name}] format",
-            remedy=f"write one of {', '.join(_DECLARED)}",
+            remedy=f"write one of {', '.join(FILE_FORMATS)}",
         )
     groups: dict[str, list[ZoneFile]] = {}
     for file in files:
-        kind = _DECLARED[declared.lower()] if declared else file_format(file.path)
+        kind = FILE_FORMATS[declared.lower()].reader if declared else file_format(file.path)
         if kind is None:
             raise LandingError(
                 f"landing zone '{folder.name}' holds '{file.path}', whose kind its name does not say",
                 where=str(folder / file.path),
                 remedy=f'declare format = "csv" (or json, parquet) in [landing.{folder.name}], let the name end in '
-                f"{', '.join(_FORMATS)}, or begin it with '_' so that it is not read",
+                f"{', '.join(f'.{name}' for name in FILE_FORMATS)}, or begin it with '_' so that it is not read",
             )
         groups.setdefault(kind, []).append(file)
     return {kind: tuple(groups[kind]) for kind in sorted(groups)}

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tidegate.config import ZoneSettings
+from tidegate.config.file_formats import READERS
 from tidegate.names import TableName
 from tidegate.problems import Place
 from tidegate.project.strategies import Strategy
@@ -94,8 +95,9 @@ class TemplateNames:
         delimiter: str | None = None,
         columns: Mapping[str, str] | None = None,
     ) -> str:
-        if format is not None and format not in {"csv", "json", "parquet"}:
-            raise ValueError(f"landing_zone: format must be csv, json or parquet, not '{format}'")
+        if format is not None and format not in READERS:
+            *others, last = READERS
+            raise ValueError(f"landing_zone: format must be {', '.join(others)} or {last}, not '{format}'")
         for name, value in (("header", header), ("multiline", multiline)):
             if value is not None and not isinstance(value, bool):
                 raise ValueError(f"landing_zone: {name} must be true or false, not {value!r}")

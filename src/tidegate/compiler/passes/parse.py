@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidegate.compiler.compiled import Diagnostic
+from tidegate.compiler.compiled import Diagnostic, DiagnosticSeverity
 from tidegate.compiler.drafts import CompilationState, Draft, Rendering
 from tidegate.compiler.external_tables import landing_read, zone_names
 from tidegate.compiler.query_facts import facts_of
@@ -80,6 +80,12 @@ def _resolve_zone(
     draft.content.landing_reads.append(landing_read(call, work.settings))
     folder = work.settings.landing.root / call.zone
     if call.zone in work.project.zones and (folder.is_dir() or _is_filled_by_connector(draft)):
+        return
+    if call.zone in work.project.zones and draft.model.stage is not None and not folder.exists():
+        place = work.place(draft, rendering.later, reference.start)
+        message = f"nothing was delivered into landing zone '{call.zone}' yet: there is no folder {folder}"
+        fix = "check 'landing_directory' of the contract if files are there; the first delivery makes the folder"
+        yield work.diagnostic(DiagnosticSeverity.INFO, draft, "NothingDelivered", message, place, fix)
         return
     if not folder.is_dir() or call.zone not in zone_names(work.settings):
         place = work.place(draft, rendering.later, reference.start)

@@ -1,4 +1,4 @@
-"""A quality rule of a contract → its query over the valid rows of silver, which are all that it may read."""
+"""A quality rule of a contract → its query over the valid rows of its table, which are all that it may read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tidegate.compiler.sql.permitted import Permissions
 from tidegate.compiler.sql.qualifiers import shorten_columns
 from tidegate.compiler.sql.queries import ParsedQuery, SqlFault, check_permissions, parse_query
 from tidegate.compiler.sql.sql_text import Edit, apply_edits
-from tidegate.contracts.ingestion import QualityRule, SilverRules
+from tidegate.contracts.ingestion import QualityRule, TableRules
 from tidegate.contracts.quality_query import filled, is_select, placeholder_mistakes
 from tidegate.names import TableName, quote
 
@@ -34,8 +34,8 @@ class RuleQuery:
     """A condition as a SELECT of it."""
 
 
-def read_rule_query(rule: QualityRule, rules: SilverRules, view: str) -> RuleQuery | SqlFault:
-    """`view`: the name of the valid rows."""
+def read_rule_query(rule: QualityRule, rules: TableRules, view: str, layer: str = "silver") -> RuleQuery | SqlFault:
+    """`view`: the name of the valid rows of the table, which is in `layer`."""
     mistake = next(placeholder_mistakes(rule.query, rule.column is not None), None)
     if mistake is not None:
         return SqlFault("InvalidContract", mistake, 0)
@@ -53,11 +53,11 @@ def read_rule_query(rule: QualityRule, rules: SilverRules, view: str) -> RuleQue
         if reference.parts == (view,):
             continue
         *before, name = (part.lower() for part in reference.parts)
-        if name not in {rules.name.lower(), rules.table.lower()} or before not in ([], ["silver"]):
+        if name not in {rules.name.lower(), rules.table.lower()} or before not in ([], [layer]):
             message = f"it reads '{'.'.join(reference.parts)}', and a rule reads only the rows of its object"
             fix = "write ${object}; compare tables in a SQL model, or in a test of one"
             return SqlFault("InvalidContract", message, reference.start, fix)
-        named[reference.start] = TableName("", "silver", reference.parts[-1])
+        named[reference.start] = TableName("", layer, reference.parts[-1])
     shortening = shorten_columns(query, named)
     edits = list(shortening.edits)
     for reference in query.references:

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from tidegate.contracts.element import Element
+from tidegate.contracts.ingestion import default_strategy
 from tidegate.contracts.open_data_contract import OpenDataContractStandard
 from tidegate.contracts.stage_contract import StageContract
 from tidegate.contracts.yaml_document import read_yaml
@@ -87,7 +88,7 @@ def _page(contract: StageContract, title: str) -> Iterator[Block]:
     if contract.source is not None:
         yield from _source(contract, contract.source)
     if silver is not None:
-        yield Heading(f"Table silver.{_table(contract, silver, 'silver_table')}")
+        yield Heading(f"Table silver.{contract.table_name(silver, 'silver_table')}")
         yield from _silver(contract, silver)
     for table in contract.others:
         if table is not silver:
@@ -149,7 +150,7 @@ def _source(contract: StageContract, source: Element) -> Iterator[Block]:
         return _without_secrets(given) if name == "endpoint" and isinstance(given, str) else given
 
     facts = [(label, value(name)) for label, name in _SOURCE_FACTS]
-    yield from _facts([*facts, ("raw rows in", f"bronze.{_table(contract, source, 'bronze_table')}")])
+    yield from _facts([*facts, ("raw rows in", f"bronze.{contract.table_name(source, 'bronze_table')}")])
     yield from _columns(list(source.items("properties")), with_origin=False)
 
 
@@ -166,8 +167,10 @@ def _without_secrets(endpoint: str) -> str:
 def _silver(contract: StageContract, silver: Element) -> Iterator[Block]:
     columns = list(silver.items("properties"))
     keys = sorted((c for c in columns if c.flag("primaryKey")), key=lambda c: c.number("primaryKeyPosition") or 0)
-    strategy = contract.text("silver_write_strategy", silver) or ("current_state" if keys else "append")
-    yield from _described(contract, silver, [("key", [_name(c) for c in keys]), ("holds", strategy.replace("_", " "))])
+    strategy = contract.text("silver_write_strategy", silver) or default_strategy(bool(keys))
+    yield from _described(
+        contract, silver, [("key", [c.column_name for c in keys]), ("holds", strategy.replace("_", " "))]
+    )
     yield from _deletions(contract, silver)
 
 
@@ -185,7 +188,7 @@ def _described(contract: StageContract, table: Element, facts: Iterable[tuple[st
 
 def _columns(columns: list[Element], with_origin: bool) -> Iterator[Block]:
     shown: list[tuple[str, Callable[[Element], str]]] = [
-        ("column", _name),
+        ("column", lambda c: c.column_name),
         ("type", lambda c: c.text("physicalType") or c.text("logicalType") or ""),
         ("key", _key_text),
         ("rules", _rules),
@@ -198,10 +201,6 @@ def _columns(columns: list[Element], with_origin: bool) -> Iterator[Block]:
     kept = [place for place in range(len(shown)) if place < 2 or any(row[place] for row in rows)]
     if rows:
         yield PageTable(tuple(shown[i][0] for i in kept), tuple(tuple(row[i] for i in kept) for row in rows))
-
-
-def _name(column: Element) -> str:
-    return column.text("physicalName") or column.text("name") or ""
 
 
 def _key_text(column: Element) -> str:
@@ -227,7 +226,7 @@ def _origin(column: Element) -> str:
 
 def _quality(table: Element, columns: list[Element]) -> Iterator[Block]:
     rules = [("", rule) for rule in table.items("quality")]
-    rules += [(_name(column), rule) for column in columns for rule in column.items("quality")]
+    rules += [(column.column_name, rule) for column in columns for rule in column.items("quality")]
     if not rules:
         return
     yield Heading("Quality", 3)
@@ -256,11 +255,6 @@ def _service_levels(root: Element) -> Iterator[Block]:
     if levels:
         yield Heading("Service levels")
         yield from _list(levels, ("property", "value", "unit", "element", "driver", "schedule", "description"))
-
-
-def _table(contract: StageContract, table: Element, property_name: str) -> str:
-    name = contract.text(property_name, table) or table.text("physicalName") or table.text("name") or ""
-    return name.rpartition(".")[2]
 
 
 def _text(value: Any) -> str:

@@ -200,7 +200,7 @@ def _notes(
     if kind.reads_sql:
         yield "Every read is complete. To read only what is new, set ingestion_read_strategy to incremental and"
         yield "ingestion_filtering_column to a column that grows with every change."
-    if kind.name == "rest" or (kind.name == "files" and not origin.endpoint):
+    if "endpoint" in kind.needs and not origin.endpoint:
         yield "Correct the endpoint."
 
 
@@ -253,18 +253,16 @@ def _document(
 def _settings(origin: ScaffoldOrigin, kind: Connector, table: str) -> dict[str, Any]:
     """The custom properties of the source object."""
     pulled = kind.reads_sql or kind.reads_log
-    default_format = "parquet" if pulled else "json" if kind.name == "rest" else "csv"
     settings: dict[str, Any] = {
         "connector": kind.name,
         "source_system": origin.source or table,
         "landing_directory": origin.zone or table,
-        "landing_file_format": default_format if pulled or not origin.format else origin.format,
-        "ingestion_read_strategy": "full_snapshot" if kind.reads_sql or kind.name == "rest" else "incremental",
+        "landing_file_format": kind.first_format if pulled or not origin.format else origin.format,
+        "ingestion_read_strategy": kind.first_read,
         "bronze_table": table,
     }
     if "endpoint" in kind.needs:
-        default = f"https://api.example.com/{table}" if kind.name == "rest" else f"/data/{table}/*.{default_format}"
-        settings["endpoint"] = origin.endpoint or default
+        settings["endpoint"] = origin.endpoint or kind.first_endpoint.replace("{table}", table)
     if "content_path" in kind.needs or origin.content_path:
         settings["content_path"] = origin.content_path
     if "json_multiline" in kind.needs or origin.document:

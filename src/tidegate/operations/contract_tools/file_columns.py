@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain, islice
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tidegate.config import ZoneSettings
+from tidegate.config.file_formats import FILE_FORMATS, format_of
 from tidegate.datatypes import (
     BIGINT,
     BINARY,
@@ -34,7 +35,6 @@ from tidegate.datatypes import (
 )
 from tidegate.errors import LandingError, OptionsError
 from tidegate.operations.contract_tools.value_types import ValueTypes
-from tidegate.project.landing_files import file_format
 from tidegate.transform.landing import csv_files, json_files
 from tidegate.transform.landing.csv_dialect import find_dialect
 from tidegate.transform.landing.raw import SECTION, open_raw
@@ -67,16 +67,12 @@ class FileColumns:
 
 def columns_of_file(path: Path, settings: ZoneSettings) -> FileColumns:
     """`settings`: of the zone that the file is in. Raises LandingError where the file cannot be read."""
-    kind = settings.format or file_format(path.name)
-    ending = path.name.lower().removesuffix(".gz").rpartition(".")[2]
+    own = format_of(path.name)
+    declared = FILE_FORMATS.get(settings.format or "")
+    form = own if own is not None and (declared is None or declared.reader == own.reader) else declared
     try:
-        match kind:
-            case "csv":
-                return _of_records("tsv" if ending == "tsv" else "csv", *_csv_records(path, settings))
-            case "json":
-                return _json_columns(path, ending if ending in ("jsonl", "ndjson") else "json", settings)
-            case "parquet":
-                return _parquet_columns(path)
+        if form is not None:
+            return _COLUMNS[form.reader](path, form.name, settings)
     except LandingError as error:
         section = SECTION.replace("ZONE", path.parent.name)
         error.where = error.where and error.where.replace(SECTION, section)
@@ -85,8 +81,12 @@ def columns_of_file(path: Path, settings: ZoneSettings) -> FileColumns:
     raise OptionsError(
         f"the format of '{path.name}' is not known",
         where=str(path),
-        remedy="Take a file that ends in .csv, .tsv, .json, .jsonl, .ndjson or .parquet.",
+        remedy=f"Take a file that ends in {', '.join(f'.{name}' for name in FILE_FORMATS)}.",
     )
+
+
+def _csv_columns(path: Path, format: str, settings: ZoneSettings) -> FileColumns:
+    return _of_records(format, *_csv_records(path, settings))
 
 
 def _of_records(
@@ -207,7 +207,7 @@ def _parse(text: str) -> Any:
     return json.loads(text, parse_float=Decimal)
 
 
-def _parquet_columns(path: Path) -> FileColumns:
+def _parquet_columns(path: Path, format: str, settings: ZoneSettings) -> FileColumns:
     import pyarrow
     import pyarrow.parquet
 
@@ -219,7 +219,15 @@ def _parquet_columns(path: Path) -> FileColumns:
             f"'{path.name}' cannot be read as Parquet: {reason}", where=str(path), remedy="take a whole file"
         ) from error
     columns = (Column(field.name, _arrow_type(field.type), False if not field.nullable else None) for field in schema)
-    return FileColumns("parquet", tuple(columns))
+    return FileColumns(format, tuple(columns))
+
+
+_COLUMNS: Mapping[str, Callable[[Path, str, ZoneSettings], FileColumns]] = {
+    "csv": _csv_columns,
+    "json": _json_columns,
+    "parquet": _parquet_columns,
+}
+"""By the reader of the format."""
 
 
 def _arrow_type(kind: Any) -> DataType:

@@ -17,6 +17,7 @@ from tidegate.quality import OwnFunctions
 from tidegate.quality.check_answers import redact_message
 from tidegate.results import CheckResult
 from tidegate.runs.build.check_runner import CheckRunner
+from tidegate.runs.build.contract_check import view_notes
 from tidegate.runs.build.table_build import TableBuild, set_progress
 from tidegate.runs.builder import ModelAttempt
 from tidegate.runs.reads import bound_query, checked_inputs, tables_read
@@ -98,7 +99,7 @@ class SparkTableWork:
             write_view(self._session, run.lake, self._table, self._attempt.sql, properties)
             run.emit("after_materialize", name, {"rows_written": 0})
         fault("after_write", self._table)
-        return WriteOutcome(0, 0, changed=True)
+        return WriteOutcome(0, 0, changed=True, warnings=view_notes(self._model))
 
     def _written(self, before: TableMetadata) -> str | None:
         """A view of the rows that were written since `before`; None where these are all rows, or only Iceberg can find

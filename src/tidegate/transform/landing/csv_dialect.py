@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidegate.config import ZoneSettings
+from tidegate.config.file_formats import FILE_FORMATS, format_of
 from tidegate.errors import LandingError
 from tidegate.transform.landing.bad_records import UnreadableFileError
 from tidegate.transform.landing.raw import SECTION, is_utf8, open_raw
@@ -69,7 +70,9 @@ def find_dialect(path: Path, settings: ZoneSettings) -> Dialect:
     if declared is not None:
         return Dialect(declared, encoding, escape)
     text = head.decode("utf-8-sig" if encoding == "utf-8" else encoding, errors="replace")
-    usual = "\t" if settings.format == "tsv" or path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
+    # A zone of csv may have files that end in .tsv.
+    forms = (FILE_FORMATS.get(settings.format or ""), format_of(path.name))
+    usual = next((form.delimiter for form in forms if form is not None and form.name != form.reader), ",")
     delimiter = _detect_delimiter(path, text, len(head) == _SAMPLE, Dialect(usual, encoding, escape))
     return Dialect(delimiter, encoding, escape)
 

@@ -16,7 +16,6 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, StringType, StructField, StructType
 
-from tidegate.config import ZoneSettings
 from tidegate.transform.landing.bad_records import (
     SHOWN,
     BadRecord,
@@ -52,6 +51,7 @@ from tidegate.transform.landing.zone_source import (
     NUMBER,
     TEXT,
     WHY,
+    Delivery,
     RecordFile,
     ZoneSource,
     bad_record_columns,
@@ -74,19 +74,13 @@ _SPARKS_OWN = ("utf-8", "utf-16", "iso-8859-1")
 
 
 class CsvSource(ZoneSource):
-    def __init__(
-        self,
-        session: SparkSession,
-        paths: Sequence[Path],
-        settings: ZoneSettings,
-        declared: StructType | None,
-        before: StructType | None,
-    ) -> None:
+    def __init__(self, session: SparkSession, delivery: Delivery) -> None:
         self._session = session
+        settings, before = delivery.settings, delivery.before
         self._raw = settings.raw
         self._header = settings.header is not False
-        self._groups, unclosed = group_files(paths, settings, declared)
-        declared = None if self._raw else declared
+        self._groups, unclosed = group_files(delivery.paths, settings, delivery.declared)
+        declared = None if self._raw else delivery.declared
         self._kinds = {key: field.dataType for key, field in by_name(declared).items()} if declared else {}
         names = all_names(self._groups)
         if declared is not None and self._header:

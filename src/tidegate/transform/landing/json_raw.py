@@ -8,14 +8,13 @@ file.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
-from tidegate.config import ZoneSettings
 from tidegate.transform.landing.bad_records import SHOWN, BadRecord, BadRecordsError, bad_records_error
 from tidegate.transform.landing.json_files import inspect, is_document
 from tidegate.transform.landing.json_read import JsonKind, JsonSource, multiline_of
@@ -28,6 +27,7 @@ from tidegate.transform.landing.zone_source import (
     LINE,
     NUMBER,
     WHY,
+    Delivery,
     RecordFile,
     bad_record_columns,
     file_order,
@@ -50,21 +50,14 @@ _CUT_UP = (JsonKind.DOCUMENTS, JsonKind.RECORDS)
 
 
 class RawJsonSource(JsonSource):
-    def __init__(
-        self,
-        session: SparkSession,
-        paths: Sequence[Path],
-        settings: ZoneSettings,
-        declared: StructType | None,
-        before: StructType | None,
-    ) -> None:
-        self._settings = settings
+    def __init__(self, session: SparkSession, delivery: Delivery) -> None:
+        self._settings = delivery.settings
         self._any_bad = False
         self._spellings: dict[str, list[str]] = {}
         """Of each key of the records that are cut up, by its folded case."""
 
         self._records_of_files: DataFrame | None = None
-        super().__init__(session, paths, settings, None, before)
+        super().__init__(session, replace(delivery, declared=None))
 
     def load(self, target: StructType, ordered: bool = False) -> list[DataFrame]:
         frames = []

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, NullType, StringType, StructField, StructType
 
 from tidegate.config import ZoneSettings
+from tidegate.config.file_formats import FILE_FORMATS
 from tidegate.errors import LandingError
 from tidegate.transform.landing.bad_records import (
     BadRecordsError,
@@ -28,6 +29,7 @@ from tidegate.transform.landing.value_texts import texts_of
 from tidegate.transform.landing.zone_source import (
     TEXT,
     WHY,
+    Delivery,
     RecordFile,
     ZoneSource,
     bad_record_columns,
@@ -56,24 +58,18 @@ class JsonKind(IntEnum):
 
 
 class JsonSource(ZoneSource):
-    def __init__(
-        self,
-        session: SparkSession,
-        paths: Sequence[Path],
-        settings: ZoneSettings,
-        declared: StructType | None,
-        before: StructType | None,
-    ) -> None:
+    def __init__(self, session: SparkSession, delivery: Delivery) -> None:
         self._session = session
+        settings, declared = delivery.settings, delivery.declared
         self._quarantines = settings.quarantines
         self._raw = settings.raw
         self._groups: dict[JsonKind, list[Path]] = {}
-        kinds = look_at_each(lambda path: self._kind(path, multiline_of(settings)), paths)
-        for path, kind in zip(paths, kinds, strict=True):
+        kinds = look_at_each(lambda path: self._kind(path, multiline_of(settings)), delivery.paths)
+        for path, kind in zip(delivery.paths, kinds, strict=True):
             if kind is not None:
                 self._groups.setdefault(kind, []).append(path)
         self._schemas: dict[JsonKind, StructType] = {}
-        self.schema = declared if declared is not None else self._infer(before)
+        self.schema = declared if declared is not None else self._infer(delivery.before)
         if self._quarantines and declared is not None:
             self._set_apart_misfits(declared)
 
@@ -223,9 +219,8 @@ def _same_but_for_case(kind: DataType) -> str | None:
 
 
 def multiline_of(settings: ZoneSettings) -> bool | None:
-    if settings.multiline is None and settings.format in ("jsonl", "ndjson"):
-        return False
-    return settings.multiline
+    form = FILE_FORMATS.get(settings.format or "")
+    return False if settings.multiline is None and form is not None and form.by_line else settings.multiline
 
 
 def _clash(a: StructType, b: StructType) -> bool:

@@ -11,11 +11,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, StructField, StructType
 
-from tidegate.config import ZoneSettings
 from tidegate.transform.landing.bad_records import UnreadableFileError, look_at_each
 from tidegate.transform.landing.schemas import align, by_name, column, combine, nullable
 from tidegate.transform.landing.value_texts import delivered_text, texts_of
-from tidegate.transform.landing.zone_source import ORDER_LINE, ZoneSource, file_order, literal, with_columns
+from tidegate.transform.landing.zone_source import ORDER_LINE, Delivery, ZoneSource, file_order, literal, with_columns
 
 __all__ = ["ParquetSource"]
 
@@ -24,21 +23,15 @@ _NESTED = (StructType, ArrayType, MapType)
 
 
 class ParquetSource(ZoneSource):
-    def __init__(
-        self,
-        session: SparkSession,
-        paths: Sequence[Path],
-        settings: ZoneSettings,
-        declared: StructType | None,
-        before: StructType | None,
-    ) -> None:
+    def __init__(self, session: SparkSession, delivery: Delivery) -> None:
         self._session = session
-        self._raw = settings.raw
-        look_at_each(_refuse_empty, paths)
-        self._groups = self._group(paths)
-        if settings.raw:
+        self._raw = delivery.settings.raw
+        look_at_each(_refuse_empty, delivery.paths)
+        self._groups = self._group(delivery.paths)
+        if self._raw:
             self.schema = combine(texts_of(schema) for _, schema in self._groups)
         else:
+            declared = delivery.declared
             self.schema = declared if declared is not None else combine(schema for _, schema in self._groups)
 
     def load(self, target: StructType, ordered: bool = False) -> list[DataFrame]:

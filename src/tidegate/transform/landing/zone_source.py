@@ -39,6 +39,7 @@ __all__ = [
     "ORDER_PIECE",
     "TEXT",
     "WHY",
+    "Delivery",
     "RecordFile",
     "UnreadableFiles",
     "ZoneSource",
@@ -72,6 +73,19 @@ BAD_RECORD_SCHEMA = StructType(
 """The columns of records that cannot be read."""
 
 
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """Files of one format, and what is known of their columns."""
+
+    paths: Sequence[Path]
+    settings: ZoneSettings
+    declared: StructType | None
+    """These columns, and no others, are read."""
+
+    before: StructType | None
+    """The columns known from earlier files."""
+
+
 class ZoneSource:
     """Files of one format.
 
@@ -82,15 +96,7 @@ class ZoneSource:
     schema: StructType
     notes: tuple[str, ...] = ()
 
-    def __init__(
-        self,
-        session: SparkSession,
-        paths: Sequence[Path],
-        settings: ZoneSettings,
-        declared: StructType | None,
-        before: StructType | None,
-    ) -> None:
-        """`declared` columns, and no others, are read. `before`: the columns known from earlier files."""
+    def __init__(self, session: SparkSession, delivery: Delivery) -> None:
         raise NotImplementedError
 
     def load(self, target: StructType, ordered: bool = False) -> list[DataFrame]:

@@ -34,7 +34,7 @@ from tidegate.transform.silver.silver_frame import (
     failures,
     shown,
 )
-from tidegate.transform.silver.text_casts import ColumnCast, column_cast
+from tidegate.transform.silver.text_casts import BOOLEANS, ColumnCast, column_cast
 from tidegate.transform.silver.value_rules import ValueRule, column_rules
 
 if TYPE_CHECKING:
@@ -44,8 +44,6 @@ __all__ = ["CastRows", "ColumnPlan", "cast_rows", "mark_rows"]
 
 _NEVER_VALUES = frozenset(value.strip() for value in DEFAULT_NULL_VALUES)
 """Texts that only floating types and text would take for a value."""
-
-_SPELLINGS = {True: ("true", "t", "yes", "y", "1"), False: ("false", "f", "no", "n", "0")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,7 +313,7 @@ def _indicated(indicator: DeleteIndicator) -> list[str]:
     """The values that mean deleted, as lower-case text; true and false in each spelling that a boolean has."""
     values: list[str] = []
     for value in indicator.values:
-        spelt: Any = _SPELLINGS.get(value) if isinstance(value, bool) else (str(value).strip().lower(),)
+        spelt: Any = BOOLEANS.get(value) if isinstance(value, bool) else (str(value).strip().lower(),)
         values += spelt
     return list(dict.fromkeys(values))
 

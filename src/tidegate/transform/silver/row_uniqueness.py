@@ -96,7 +96,7 @@ def _held(session: SparkSession, rules: SilverRules, column: SilverColumn, targe
     table = table.where(f"{value} IS NOT NULL")
     if "_is_deleted" in names:
         table = table.where("NOT coalesce(_is_deleted, false)")
-    if "is_current" in names and rules.strategy == "history":
+    if "is_current" in names and rules.keeps_versions:
         table = table.where("is_current")
     own = _key(rules)
     return table.groupBy(column.name).agg(*_expressions(f"min({own}) AS __held", f"max({own}) AS __held_last"))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidegate.compiler.sql.queries import SqlFault
 from tidegate.compiler.sql.rule_query import read_rule_query
-from tidegate.contracts.ingestion import QualityRule, SilverColumn, SilverRules
+from tidegate.contracts.ingestion import QualityRule, SilverColumn, SilverRules, TableRules
 from tidegate.errors import QueryError
 from tidegate.names import literal, quote
 from tidegate.spark.spark_errors import read_failure
@@ -27,7 +27,16 @@ from tidegate.transform.silver.silver_frame import DELETED, FAILURES, QUALITY, S
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["ScalarFailure", "SqlRule", "flag_rows", "operator_fails", "read_rule", "scalar_failures"]
+__all__ = [
+    "ScalarFailure",
+    "SqlRule",
+    "flag_rows",
+    "gives_one_value",
+    "is_scalar",
+    "operator_fails",
+    "read_rule",
+    "scalar_failures",
+]
 
 _MOST_TEXT = 500
 
@@ -69,9 +78,9 @@ class ScalarFailure:
         return f"quality rule '{self.rule.name}' gives {value}, and {self.expected}"
 
 
-def read_rule(rule: QualityRule, rules: SilverRules, view: str) -> SqlRule:
-    """`view` stands for the valid rows. Raises QueryError."""
-    query = read_rule_query(rule, rules, view)
+def read_rule(rule: QualityRule, rules: TableRules, view: str, layer: str = "silver") -> SqlRule:
+    """`view` stands for the valid rows of the table, which is in `layer`. Raises QueryError."""
+    query = read_rule_query(rule, rules, view, layer)
     if isinstance(query, SqlFault):
         raise QueryError(f"quality rule '{rule.name}' cannot be used: {query.message}", where=rule.query.strip())
     return SqlRule(rule, query.text, query.is_select, query.columns)
@@ -91,6 +100,12 @@ def is_scalar(session: SparkSession, rule: SqlRule, rules: SilverRules) -> bool:
     )
 
 
+def gives_one_value(session: SparkSession, rule: SqlRule, rules: TableRules) -> bool:
+    """As `is_scalar`, where any rows may be given, because none of them is looked for."""
+    names = _result_names(session, rule)
+    return len(names) == 1 and _found_by(rules, names) is None
+
+
 def _result_names(session: SparkSession, rule: SqlRule) -> list[str]:
     try:
         return list(session.sql(rule.text).columns)
@@ -98,13 +113,13 @@ def _result_names(session: SparkSession, rule: SqlRule) -> list[str]:
         raise _cannot_run(rule, error) from error
 
 
-def _found_by(rules: SilverRules, names: Sequence[str]) -> list[str] | None:
+def _found_by(rules: TableRules, names: Sequence[str]) -> list[str] | None:
     """The columns by which the rows of a result are found among the valid ones."""
     given = {name.lower() for name in names}
     wanted = list(rules.key) or [column.name for column in rules.columns]
     if not all(name.lower() in given for name in wanted):
         return None
-    return [*wanted, "_commit_time"] if rules.strategy == "history" and "_commit_time" in given else wanted
+    return [*wanted, "_commit_time"] if rules.keeps_versions and "_commit_time" in given else wanted
 
 
 def flag_rows(session: SparkSession, rows: DataFrame, rules: SilverRules, found: Sequence[SqlRule]) -> DataFrame:

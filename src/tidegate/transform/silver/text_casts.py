@@ -24,12 +24,14 @@ from tidegate.names import literal
 from tidegate.transform.silver.json_text import CORRUPT, map_leaves, parsed_json, unmarked
 from tidegate.transform.silver.time_casts import TimeRules, date_from_text, time_rules, timestamp_from_text
 
-__all__ = ["ColumnCast", "column_cast", "part_cast"]
+__all__ = ["BOOLEANS", "ColumnCast", "column_cast", "part_cast"]
 
 _LENGTH = re.compile(r"^\s*(?:var)?char(?:acter)?\s*\(\s*(\d+)\s*\)\s*$", re.IGNORECASE)
 _LONGEST = 400
 """The most bytes that a number, a boolean or a time takes: Java needs minutes for a number of a million digits."""
-_TRUE, _FALSE = "'true', 't', 'yes', 'y', '1'", "'false', 'f', 'no', 'n', '0'"
+BOOLEANS = {True: ("true", "t", "yes", "y", "1"), False: ("false", "f", "no", "n", "0")}
+"""How each is spelt, in lower case."""
+_TRUE, _FALSE = (", ".join(map(literal, BOOLEANS[value])) for value in (True, False))
 _WHOLE = literal(r"^\s*[+-]?\d+\.0*\s*$")
 _JAVA_NUMBER = literal(r"[xXpP]|\d\.?[dDfF]")
 _UNUSUAL = literal(r"[A-Za-z]|\d{38}")

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidegate.errors import FailureKind, SourceError
-from tidegate.ingest.cdc_reads import ChangesRead, LsnBounds, capture_instance, part_predicates
-from tidegate.ingest.jdbc_reader import JdbcReader, database_source, value_text, write_rows
+from tidegate.errors import FailureKind
 from tidegate.ingest.port import Batch, Bounds, Extent, SourceRequest
+from tidegate.ingest.sql.cdc_reads import ChangesRead, LsnBounds, capture_instance, part_predicates
+from tidegate.ingest.sql.jdbc_reader import JdbcReader, value_text, write_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -32,16 +32,9 @@ class SqlServerCdcConnector:
     def __init__(self, request: SourceRequest) -> None:
         rules = request.ingestion.source
         self._request, self._rules = request, rules
-        self._table = rules.physical_name or rules.name
+        self._reader = JdbcReader(request)
+        self._table = self._reader.table
         self._instance = str(rules.properties.get("capture_instance") or capture_instance(self._table))
-        source = database_source(request.settings, rules.source, rules.connector.name)
-        if request.session is None:
-            raise SourceError(
-                f"source '{source.name}': table {self._table} is read by Spark, which is not available here",
-                source=source.name,
-                kind=FailureKind.QUERY_REJECTED,
-            )
-        self._reader = JdbcReader(source, self._table, request.session)
 
     def upper_bound(self, lower: str | None) -> str | None:
         """A tick that is younger than a second by the server's clock may get further transactions: it is left to the
@@ -65,10 +58,10 @@ class SqlServerCdcConnector:
         predicates = ["1 = 1"] if is_small else part_predicates([bytes(last) for last, _ in parts])
         changes = self._reader.frame(f"({read.changes(lsn.first, lsn.end)}) changes", predicates)
         with self._reader.explained():
-            files, rows = write_rows(_landed(changes), folder, self._rules.format)
-        self._request.report(Extent("batches", 1, rows, 1))
-        if rows:
-            yield Batch(files, rows)
+            (written,) = write_rows(_landed(changes), folder, self._rules.format)
+        self._request.report(Extent("batches", 1, written.rows, 1))
+        if written.rows:
+            yield Batch(written.files, written.rows)
 
     def close(self) -> None:
         """Connections belong to Spark's tasks."""

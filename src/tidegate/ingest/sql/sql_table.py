@@ -1,49 +1,40 @@
-"""Tables of a SQL database: whole or from a bound on, in one query or in batches.
-
-Each connector of a database is this one with a dialect.
-"""
+"""Tables of SQL databases: whole or from a bound on, in one query or in batches. Their connectors differ by dialect."""
 
 from __future__ import annotations
 
 import json
 import shutil
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from tidegate.config import DatabaseSource, JdbcSource
 from tidegate.errors import FailureKind, SourceError
-from tidegate.ingest.jdbc_reader import JdbcReader, database_source, rows_in, value_text, write_rows
 from tidegate.ingest.port import Batch, Bounds, Extent, SourceRequest
-from tidegate.ingest.sql_dialects import SqlColumn, SqlDialect
-from tidegate.ingest.sql_reads import Key, SqlTableRead, with_key
+from tidegate.ingest.sql.jdbc_reader import JdbcReader, WrittenTask, value_text, write_rows
+from tidegate.ingest.sql.sql_dialects import POSTGRES, TRANSACT_SQL, SqlColumn, SqlDialect, generic_dialect
+from tidegate.ingest.sql.sql_reads import Key, SqlTableRead, with_key
 
-__all__ = ["SqlTableConnector"]
+__all__ = ["JdbcConnector", "PostgresConnector", "SqlServerConnector"]
 
 _AHEAD = "_ahead"
 _AT_ONCE = 8
 """So many batches are read by one job of Spark, whose tasks run side by side."""
 
 
-class SqlTableConnector:
-    """`dialect` is set by the classes derived from it."""
-
-    dialect: SqlDialect
-
+class SqlTableConnector(ABC):
     def __init__(self, request: SourceRequest) -> None:
-        rules = request.ingestion.source
-        self._request, self._rules = request, rules
-        self._table = rules.physical_name or rules.name
-        source = database_source(request.settings, rules.source, rules.connector.name)
-        if request.session is None:
-            raise SourceError(
-                f"source '{source.name}': table {self._table} is read by Spark, which is not available here",
-                source=source.name,
-                kind=FailureKind.QUERY_REJECTED,
-            )
-        self._reader = JdbcReader(source, self._table, request.session)
+        self._request, self._rules = request, request.ingestion.source
+        self._reader = JdbcReader(request)
+        self._table = self._reader.table
+        self._dialect = self._dialect_of(self._reader.source)
         self._columns: dict[str, SqlColumn] | None = None
         self._landed_rows = 0
         self._ahead: Path | None = None
+
+    @abstractmethod
+    def _dialect_of(self, source: DatabaseSource | JdbcSource) -> SqlDialect: ...
 
     def upper_bound(self, lower: str | None) -> str | None:
         if self._rules.full_snapshot:
@@ -60,9 +51,9 @@ class SqlTableConnector:
             return
         read = self._read(bounds)
         if not self._rules.batched:
-            files, rows = self._write(read, [read.whole()], folder)
-            self._report(rows, 1, 1)
-            yield Batch(files, rows)
+            (written,) = self._write(read, [read.whole()], folder)
+            self._report(written.rows, 1, 1)
+            yield Batch(written.files, written.rows)
             return
         yield from self._batched(read, state, folder)
 
@@ -77,26 +68,26 @@ class SqlTableConnector:
         self._ahead = ahead = folder.with_name(_AHEAD)
         after, done = _read_state(state)
         ends: list[Key | None] = [*self._range_ends(read, after), None]
-        at_once = _AT_ONCE if self._rules.format == "parquet" else 1
-        for first in range(0, len(ends), at_once):
-            lasts = ends[first : first + at_once]
+        for first in range(0, len(ends), _AT_ONCE):
+            lasts = ends[first : first + _AT_ONCE]
             predicates = [read.range(*each) for each in zip([after, *lasts[:-1]], lasts, strict=True)]
             without_value = read.without_value() if done + first == 0 else None
             _make_empty(ahead)
-            files, rows = self._write(read, [*predicates, *([without_value] if without_value else [])], ahead)
-            batches = _by_batch(ahead, files, len(lasts)) if at_once > 1 else [(files, rows)]
-            for number, (last, (own_files, own_rows)) in enumerate(zip(lasts, batches, strict=True), done + first + 1):
-                self._report(own_rows, number - done, len(ends))
-                if own_rows or number == 1:
-                    for file in own_files:
+            batches = self._write(read, [*predicates, *([without_value] if without_value else [])], ahead)
+            if without_value:
+                batches = _with_first(batches)
+            for number, (last, written) in enumerate(zip(lasts, batches, strict=True), done + first + 1):
+                self._report(written.rows, number - done, len(ends))
+                if written.rows or number == 1:
+                    for file in written.files:
                         (ahead / file).rename(folder / file)
-                    yield Batch(own_files, own_rows, None if last is None else _state(last, number))
+                    yield Batch(written.files, written.rows, None if last is None else _state(last, number))
             after = lasts[-1]
 
-    def _write(self, read: SqlTableRead, predicates: Sequence[str | None], folder: Path) -> tuple[tuple[str, ...], int]:
+    def _write(self, read: SqlTableRead, predicates: Sequence[str | None], folder: Path) -> list[WrittenTask]:
         frame = self._reader.frame(read.from_table, predicates)
         with self._reader.explained():
-            return write_rows(frame, folder, self._rules.format)
+            return write_rows(frame, folder, self._rules.format, len(predicates))
 
     def _report(self, rows: int, number: int, total: int) -> None:
         self._landed_rows += rows
@@ -107,7 +98,7 @@ class SqlTableConnector:
         return [tuple(map(value_text, row[:-1])) for row in sorted(rows, key=lambda row: row[-1])]
 
     def _read(self, bounds: Bounds) -> SqlTableRead:
-        rules, read = self._rules, SqlTableRead(self.dialect, self._table)
+        rules, read = self._rules, SqlTableRead(self._dialect, self._table)
         if self._columns is None:
             self._columns = self._reader.columns(read.columns())
         filtering = None
@@ -147,16 +138,32 @@ class SqlTableConnector:
         )
 
 
-def _by_batch(folder: Path, files: Sequence[str], count: int) -> list[tuple[tuple[str, ...], int]]:
-    """The files of each batch, by the number of the task in their names; a task behind the last batch read rows
-    without a value, which belong to the first one."""
-    batches: list[tuple[tuple[str, ...], int]] = [((), 0)] * count
-    for file in files:
-        task = int(file.split("-")[1])
-        batch = task if task < count else 0
-        own_files, rows = batches[batch]
-        batches[batch] = ((*own_files, file), rows + rows_in(folder / file))
-    return batches
+class SqlServerConnector(SqlTableConnector):
+    def _dialect_of(self, source: DatabaseSource | JdbcSource) -> SqlDialect:
+        return TRANSACT_SQL
+
+
+class PostgresConnector(SqlTableConnector):
+    def _dialect_of(self, source: DatabaseSource | JdbcSource) -> SqlDialect:
+        return POSTGRES
+
+
+class JdbcConnector(SqlTableConnector):
+    """Any database that has a JDBC driver. Where it has a dialect of its own, that is more exact."""
+
+    def _dialect_of(self, source: DatabaseSource | JdbcSource) -> SqlDialect:
+        if isinstance(source, DatabaseSource):
+            return POSTGRES
+        url = source.url.lower()
+        if url.startswith("jdbc:sqlserver:"):
+            return TRANSACT_SQL
+        return POSTGRES if url.startswith("jdbc:postgresql:") else generic_dialect(source.url)
+
+
+def _with_first(written: Sequence[WrittenTask]) -> list[WrittenTask]:
+    """The last task read the rows without a value, which belong to the first batch."""
+    first, *others, last = written
+    return [WrittenTask((*first.files, *last.files), first.rows + last.rows), *others]
 
 
 def _make_empty(folder: Path) -> None:

@@ -45,8 +45,8 @@ class RawPage:
     target: str
     """Path and query that gave it."""
 
-    link: str | None
-    """The header `Link`."""
+    headers: Mapping[str, str]
+    """With names in lower case."""
 
 
 class PageServer:
@@ -82,7 +82,7 @@ class PageServer:
         for _redirect in range(_MOST_REDIRECTS + 1):
             reply = self._send(at)
             if reply.kind is None:
-                return RawPage(self._body(reply, at), target, reply.headers.get("link"))
+                return RawPage(self._body(reply, at), target, reply.headers)
             location = reply.headers.get("location")
             if reply.status not in _REDIRECTS or not location:
                 raise self._failure(reply, at)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from tidegate.ingest.sql_dialects import SqlColumn, SqlDialect, name_parts
+from tidegate.ingest.sql.sql_dialects import SqlColumn, SqlDialect, name_parts
 
 __all__ = ["Key", "SqlTableRead", "with_key"]
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidegate.config import DatabaseSource, JdbcSource, Settings
+from tidegate.config.file_formats import FILE_FORMATS
 from tidegate.errors import FailureKind, RunCancelledError, SourceError
-from tidegate.ingest.sql_dialects import SqlColumn, kind_of
+from tidegate.ingest.port import SourceRequest
+from tidegate.ingest.sql.sql_dialects import SqlColumn, kind_of
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
 from tidegate.sources.jdbc_source import jdbc_options
@@ -21,12 +24,13 @@ from tidegate.spark.session import temporary_conf
 from tidegate.spark.spark_errors import read_failure
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
-__all__ = ["JdbcReader", "database_source", "rows_in", "value_text", "write_rows"]
+__all__ = ["JdbcReader", "WrittenTask", "value_text", "write_rows"]
 
 _FETCH_SIZE = 10_000
 _WIDEST = 38
+_TASK = "__tidegate_task"
 _REFUSED = re.compile(
     r".*SPARK_GEN_SUBQ_\d+ WHERE 1=0\. (.*?)(?:; SQL statement:.*)?(?: The error occurred during .*)?", re.DOTALL
 )
@@ -40,11 +44,11 @@ _REMEDIES = {
 }
 
 
-def database_source(settings: Settings, name: str, connector: str) -> DatabaseSource | JdbcSource:
+def _database_source(settings: Settings, name: str, kind: str) -> DatabaseSource | JdbcSource:
+    """`kind`: of the source to add where there is none."""
     source = settings.sources.get(name)
     if isinstance(source, DatabaseSource | JdbcSource):
         return source
-    kind = "database" if connector == "postgres" else "jdbc" if connector == "jdbc" else "sqlserver"
     message = "is not in tidegate.toml" if source is None else f"has kind '{source.kind}', which is no SQL database"
     hint = did_you_mean(nearest(name, settings.sources, 1)) if source is None else None
     raise SourceError(
@@ -58,9 +62,15 @@ def database_source(settings: Settings, name: str, connector: str) -> DatabaseSo
 
 
 class JdbcReader:
-    def __init__(self, source: DatabaseSource | JdbcSource, table: str, session: Callable[[], SparkSession]) -> None:
-        """`table`: what failures name."""
-        self._source, self._table, self._session = source, table, session
+    def __init__(self, request: SourceRequest) -> None:
+        """Raises SourceError where the project has no such database, or this process no Spark."""
+        rules = request.ingestion.source
+        self.table = rules.physical_name or rules.name
+        self.source = _database_source(request.settings, rules.source, rules.connector.source_kind)
+        if request.session is None:
+            message = f"table {self.table} is read by Spark, which is not available here"
+            raise self.error(message, FailureKind.QUERY_REJECTED, "run it where Spark can be started")
+        self._session = request.session
         self._connection: dict[str, str] | None = None
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
@@ -71,7 +81,7 @@ class JdbcReader:
     def columns(self, statement: str) -> dict[str, SqlColumn]:
         """The columns of a statement by their names in lower case."""
         with self.explained():
-            fields = self._query(statement, self._source.timeout).schema.fields
+            fields = self._query(statement, self.source.timeout).schema.fields
         return {
             field.name.lower(): SqlColumn(
                 field.name, kind_of(field.dataType.simpleString(), str(field.metadata.get("jdbcClientType", "")))
@@ -114,31 +124,31 @@ class JdbcReader:
         failure = read_failure(error)
         refused = _REFUSED.fullmatch(failure.message)
         cause = SourceError(
-            f"table {self._table} cannot be read: {refused[1] if refused else failure.message}",
-            source=self._source.name,
+            f"table {self.table} cannot be read: {refused[1] if refused else failure.message}",
+            source=self.source.name,
             kind=failure.kind,
-            where=f"[sources.{self._source.name}]",
+            where=f"[sources.{self.source.name}]",
             remedy=failure.remedy or _REMEDIES.get(failure.kind),
         )
-        return as_source_error(cause, self._source)
+        return as_source_error(cause, self.source)
 
     def missing_column(self, name: str, setting: str, columns: Sequence[str]) -> SourceError:
         hint = did_you_mean(nearest(name, columns, 1))
         return SourceError(
-            f"source '{self._source.name}': table {self._table} has no column '{name}', which '{setting}' names",
-            source=self._source.name,
+            f"source '{self.source.name}': table {self.table} has no column '{name}', which '{setting}' names",
+            source=self.source.name,
             kind=FailureKind.NOT_FOUND,
-            where=f"[sources.{self._source.name}]",
+            where=f"[sources.{self.source.name}]",
             remedy=f"{f'{hint} ' if hint else ''}correct '{setting}' in the contract; the table has "
             f"{', '.join(columns)}",
         )
 
     def error(self, message: str, kind: FailureKind, remedy: str) -> SourceError:
         return SourceError(
-            f"source '{self._source.name}': {message}",
-            source=self._source.name,
+            f"source '{self.source.name}': {message}",
+            source=self.source.name,
             kind=kind,
-            where=f"[sources.{self._source.name}]",
+            where=f"[sources.{self.source.name}]",
             remedy=remedy,
         )
 
@@ -151,7 +161,7 @@ class JdbcReader:
     def _options(self) -> dict[str, str]:
         if self._connection is None:
             # A timestamp without zone is read as it stands: with one, its value would depend on the zone of the JVM.
-            self._connection = jdbc_options(self._source) | {"preferTimestampNTZ": "true"}
+            self._connection = jdbc_options(self.source) | {"preferTimestampNTZ": "true"}
         return dict(self._connection)
 
 
@@ -180,36 +190,47 @@ def value_text(value: Any) -> str | None:
             return str(value)
 
 
-def write_rows(frame: DataFrame, folder: Path, file_format: str) -> tuple[tuple[str, ...], int]:
-    """The files that were added to the folder, in the order of the frame's tasks, and how many rows they hold."""
+@dataclass(frozen=True, slots=True)
+class WrittenTask:
+    """What one task of a frame wrote."""
+
+    files: tuple[str, ...]
+    rows: int
+
+
+def write_rows(frame: DataFrame, folder: Path, file_format: str, tasks: int = 1) -> list[WrittenTask]:
+    """What was added to the folder, task by task. With `tasks` 1 the frame may have several, which count as one."""
     with temporary_conf(frame.sparkSession, {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}):
-        return _write(frame, folder, file_format)
+        return _write(frame, folder, file_format, tasks)
 
 
-def _write(frame: DataFrame, folder: Path, file_format: str) -> tuple[tuple[str, ...], int]:
+def _write(frame: DataFrame, folder: Path, file_format: str, tasks: int) -> list[WrittenTask]:
     from pyspark.sql import Observation
     from pyspark.sql import functions as F
 
     before = {path.name for path in folder.iterdir()}
     observation = Observation()
-    rows = frame.observe(observation, F.count(F.lit(1)).alias("rows"))
+    if tasks == 1:
+        rows = frame.observe(observation, F.count(F.lit(1)).alias("rows0"))
+    else:
+        counts = [F.count_if(F.col(_TASK) == number).alias(f"rows{number}") for number in range(tasks)]
+        rows = frame.withColumn(_TASK, F.spark_partition_id()).observe(observation, *counts).drop(_TASK)
     writer = rows.write.mode("append")
-    match file_format:
+    form = FILE_FORMATS[file_format]
+    match form.reader:
         case "parquet":
             writer.parquet(str(folder))
-        case "csv" | "tsv":
-            separator = "\t" if file_format == "tsv" else ","
-            writer.csv(str(folder), header=True, sep=separator, escape='"', compression="none")
+        case "csv":
+            writer.csv(str(folder), header=True, sep=form.delimiter, escape='"', compression="none")
         case _:
             writer.json(str(folder), ignoreNullFields=False, compression="none")
     added = sorted(path for path in folder.iterdir() if path.name not in before and path.name.startswith("part-"))
     # Spark's endings distinguish neither tsv from csv nor jsonl from json.
     names = [path.rename(path.with_suffix(f".{file_format}")).name for path in added]
-    return tuple(names), int(observation.get["rows"])
-
-
-def rows_in(file: Path) -> int:
-    """Of a Parquet file, from its footer."""
-    from pyarrow.parquet import read_metadata
-
-    return int(read_metadata(file).num_rows)
+    return [
+        WrittenTask(
+            tuple(name for name in names if tasks == 1 or int(name.split("-")[1]) == number),
+            int(observation.get[f"rows{number}"]),
+        )
+        for number in range(tasks)
+    ]

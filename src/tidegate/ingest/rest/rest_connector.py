@@ -9,15 +9,18 @@ read already, or is byte by byte the page before it: a server that ignores its p
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from tidegate.config import RestSource
-from tidegate.contracts.rest_pagination import read_pagination
+from tidegate.contracts.rest_pagination import DetectedPages, read_pagination
 from tidegate.errors import ConfigError, FailureKind
-from tidegate.ingest.connectors.page_server import PageServer, RawPage, with_parameters
-from tidegate.ingest.connectors.rest_pages import (
+from tidegate.ingest.port import Batch, Bounds, Extent, SourceRequest
+from tidegate.ingest.rest.page_detection import detected
+from tidegate.ingest.rest.page_server import PageServer, RawPage, with_parameters
+from tidegate.ingest.rest.rest_pages import (
     ReadPage,
     first_target,
     greatest,
@@ -25,7 +28,6 @@ from tidegate.ingest.connectors.rest_pages import (
     next_parameters,
     read_page,
 )
-from tidegate.ingest.port import Batch, Bounds, Extent, SourceRequest
 
 __all__ = ["RestConnector"]
 
@@ -40,6 +42,9 @@ class _Position:
     """Of the pages before."""
 
     reached: str | None = None
+
+    form: Mapping[str, Any] | None = None
+    """The pagination that the first page showed."""
 
 
 class RestConnector:
@@ -74,6 +79,7 @@ class RestConnector:
                 raise self._server.unexpected(message, raw.target)
             before = raw.body
             reached = self._reached(raw, page, position.reached or bounds.lower)
+            position = self._with_form(raw, page, position)
             following = self._next(raw, page, position, reached)
             if following is not None and following.target in visited:
                 message = "the next page is one that was read already: the pages lead in a circle"
@@ -121,11 +127,21 @@ class RestConnector:
         except ValueError as error:
             raise self._server.unexpected(f"the page {error}", raw.target) from None
 
+    def _with_form(self, raw: RawPage, page: ReadPage, position: _Position) -> _Position:
+        if not isinstance(self._pagination, DetectedPages) or position.form is not None or page.is_empty:
+            return position
+        try:
+            form = detected(page, raw.headers)
+        except ValueError as error:
+            raise self._server.unexpected(f"the page {error}", raw.target) from None
+        return replace(position, form={"kind": form.kind, **{k: v for k, v in asdict(form).items() if v != ""}})
+
     def _next(self, raw: RawPage, page: ReadPage, position: _Position, reached: str | None) -> _Position | None:
         records = position.records + len(page.records or ())
         try:
-            link = next_link(self._pagination, page, raw.link)
-            parameters = next_parameters(self._pagination, page, position.page, records)
+            pagination = self._pagination if position.form is None else read_pagination(position.form)
+            link = next_link(pagination, page, raw.headers)
+            parameters = next_parameters(pagination, page, raw.headers, position.page, records)
         except ValueError as error:
             raise self._server.unexpected(f"the page {error}", raw.target) from None
         if page.is_empty or (link is None and parameters is None):

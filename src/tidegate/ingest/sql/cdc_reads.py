@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tidegate.ingest.sql_dialects import TRANSACT_SQL, ValueKind, name_parts
+from tidegate.ingest.sql.sql_dialects import TRANSACT_SQL, ValueKind, name_parts
 
 __all__ = ["ChangesRead", "LsnBounds", "capture_instance", "part_predicates"]
 

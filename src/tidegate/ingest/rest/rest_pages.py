@@ -10,15 +10,17 @@ from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from tidegate.config.file_formats import FILE_FORMATS
 from tidegate.contracts.rest_pagination import (
     CursorPages,
+    HeaderCursors,
     HeaderLinks,
     JsonLinks,
     NumberedPages,
     OffsetPages,
     Pagination,
 )
-from tidegate.ingest.connectors.page_server import with_parameters
+from tidegate.ingest.rest.page_server import with_parameters
 
 __all__ = ["ReadPage", "first_target", "greatest", "next_link", "next_parameters", "read_page"]
 
@@ -39,13 +41,14 @@ class ReadPage:
 
 def read_page(body: bytes, file_format: str, multiline: bool | None, content_path: str) -> ReadPage:
     """Raises ValueError with what is wrong, for a sentence that begins with 'the page'."""
-    if file_format not in ("json", "jsonl", "ndjson"):
+    form = FILE_FORMATS[file_format]
+    if form.reader != "json":
         return ReadPage(None, None, is_empty=not body.strip())
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError("is not UTF-8 text") from None
-    if file_format != "json":
+    if form.by_line:
         lines = _lines(text)
         return ReadPage(None, lines, is_empty=not lines)
     try:
@@ -70,7 +73,7 @@ def first_target(pagination: Pagination, target: str) -> str:
     return target
 
 
-def next_link(pagination: Pagination, page: ReadPage, header: str | None) -> str | None:
+def next_link(pagination: Pagination, page: ReadPage, headers: Mapping[str, str]) -> str | None:
     """The address of the next page, as this one gives it. Raises ValueError."""
     match pagination:
         case JsonLinks():
@@ -81,15 +84,20 @@ def next_link(pagination: Pagination, page: ReadPage, header: str | None) -> str
                 raise ValueError(f"has no address at '{pagination.path}' but {_short(value)}")
             return value
         case HeaderLinks():
-            for address, attributes in _LINK.findall(header or ""):
+            for address, attributes in _LINK.findall(headers.get("link", "")):
                 rel = _REL.search(attributes)
                 if rel and pagination.rel.lower() in (rel[1] or rel[2]).lower().split():
                     return str(address)
     return None
 
 
-def next_parameters(pagination: Pagination, page: ReadPage, number: int, records: int) -> Mapping[str, str] | None:
-    """The query parameters of the next page. `records`: of all pages so far, of which this is the `number`th."""
+def next_parameters(
+    pagination: Pagination, page: ReadPage, headers: Mapping[str, str], number: int, records: int
+) -> Mapping[str, str] | None:
+    """The query parameters of the next page. `records`: of all pages so far, of which this is the `number`th.
+    `headers`: of the page, with names in lower case. Raises ValueError."""
+    if _is_last(pagination, page, number, records):
+        return None
     match pagination:
         case OffsetPages():
             return {pagination.offset_parameter: str(records)}
@@ -102,7 +110,28 @@ def next_parameters(pagination: Pagination, page: ReadPage, number: int, records
             if isinstance(value, dict | list):
                 raise ValueError(f"has no cursor at '{pagination.path}' but {_short(value)}")
             return {pagination.parameter: str(value)}
+        case HeaderCursors():
+            cursor = headers.get(pagination.header.lower(), "").strip()
+            return {pagination.parameter: cursor} if cursor else None
     return None
+
+
+def _is_last(pagination: Pagination, page: ReadPage, number: int, records: int) -> bool:
+    """As the page itself says, where the form looks for that. Raises ValueError."""
+    if not isinstance(pagination, OffsetPages | NumberedPages | CursorPages):
+        return False
+    if pagination.has_more_path:
+        more = _at(page.document, pagination.has_more_path)
+        if str(more).lower() not in ("true", "false"):
+            raise ValueError(f"has neither true nor false at has_more_path '{pagination.has_more_path}'")
+        if str(more).lower() == "false":
+            return True
+    if isinstance(pagination, CursorPages) or not pagination.total_path:
+        return False
+    total = str(_at(page.document, pagination.total_path))
+    if not total.isdecimal():
+        raise ValueError(f"has no number at total_path '{pagination.total_path}'")
+    return (records if isinstance(pagination, OffsetPages) else number) >= int(total)
 
 
 def greatest(column: str, records: Iterable[Any], bound: str | None) -> str | None:

@@ -1,1 +1,0 @@
-"""The connectors: one module each, listed in `tidegate.ingest.connector_registry`."""

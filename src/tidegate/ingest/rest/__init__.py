@@ -1,0 +1,1 @@
+"""Pages of a REST API: the connector, its server, and what can be seen in a page."""

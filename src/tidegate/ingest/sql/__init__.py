@@ -1,0 +1,1 @@
+"""Tables of SQL databases and their change logs: connectors, statements, dialects."""
