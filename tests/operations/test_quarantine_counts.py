@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tidegate.operations.quarantined_rows import CountsByRule
-from tidegate.operations.redacted_rows import redact_quarantined
+from tidegate.operations.quarantine.quarantined_rows import CountsByRule
+from tidegate.operations.quarantine.redacted_rows import redact_quarantined
 
 NOON, LATER = datetime(2026, 11, 15, 12, tzinfo=UTC), datetime(2026, 11, 16, 12, tzinfo=UTC)
 FAILURE = pa.struct([(name, pa.string()) for name in ("stage", "column", "rule", "message", "value")])

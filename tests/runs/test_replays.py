@@ -11,8 +11,8 @@ from tests.projects import ProjectFolder, run_types
 from tests.runs.test_snapshot_contracts import contracts, live
 from tidegate.errors import QueryError
 from tidegate.hooks.events import Event
-from tidegate.operations.quarantine_changes import ReplayResult, replay_quarantine, waive_quarantine
-from tidegate.operations.quarantined_rows import list_quarantine
+from tidegate.operations.quarantine.quarantined_rows import list_quarantine
+from tidegate.operations.quarantine.replay_and_waive import ReplayResult, replay_quarantine, waive_quarantine
 from tidegate.operations.workspace import Workspace
 from tidegate.planner.replay import QuarantineFilter
 

@@ -17,8 +17,8 @@ from tidegate.jsontext import json_text, json_value
 from tidegate.planner.replay import OPEN, STATUSES, QuarantineFilter
 
 if TYPE_CHECKING:
-    from tidegate.operations.quarantine_changes import ReplayResult, WaiveResult
-    from tidegate.operations.quarantined_rows import QuarantinedRows, QuarantineEntry, QuarantineList
+    from tidegate.operations.quarantine.quarantined_rows import QuarantinedRows, QuarantineEntry, QuarantineList
+    from tidegate.operations.quarantine.replay_and_waive import ReplayResult, WaiveResult
 
 __all__ = ["quarantine"]
 
@@ -91,7 +91,9 @@ def list_(invocation: Invocation, table: str | None, status: str) -> None:
       tidegate quarantine list silver.orders --status all
     """
     invocation.command = "quarantine list"
-    from tidegate.operations.quarantined_rows import list_quarantine  # only here: it imports what reads tables
+    from tidegate.operations.quarantine.quarantined_rows import (
+        list_quarantine,  # only here: it imports what reads tables
+    )
 
     listed = list_quarantine(open_workspace(invocation), table, _statuses(status))
     invocation.output().show(listed.document(), lambda: _list_lines(listed, status))
@@ -147,7 +149,7 @@ def show(invocation: Invocation, table: str, limit: int, full: bool, rows: Quara
       tidegate quarantine show silver.orders --stage cast --limit 5
     """
     invocation.command = "quarantine show"
-    from tidegate.operations.quarantined_rows import show_quarantine  # only here, as above
+    from tidegate.operations.quarantine.quarantined_rows import show_quarantine  # only here, as above
 
     shown = show_quarantine(open_workspace(invocation), table, limit, rows)
     invocation.output().show(shown.document(), lambda: _row_lines(shown, limit, full, rows.statuses))
@@ -211,7 +213,7 @@ def replay(invocation: Invocation, table: str, rows: QuarantineFilter, variables
       tidegate quarantine replay silver.orders --rule pattern
     """
     invocation.command = "quarantine replay"
-    from tidegate.operations.quarantine_changes import replay_quarantine  # only here, as above
+    from tidegate.operations.quarantine.replay_and_waive import replay_quarantine  # only here, as above
     from tidegate.operations.run import result_document
 
     workspace = open_workspace(invocation)
@@ -262,7 +264,7 @@ def waive(invocation: Invocation, table: str, rows: QuarantineFilter, note: str 
       tidegate quarantine waive silver.orders --file orders/2024.csv --note "test data"
     """
     invocation.command = "quarantine waive"
-    from tidegate.operations.quarantine_changes import waive_quarantine  # only here, as above
+    from tidegate.operations.quarantine.replay_and_waive import waive_quarantine  # only here, as above
 
     output = invocation.output()
     result = waive_quarantine(open_workspace(invocation), table, rows, note=note, dry_run=dry_run, report=output.note)

@@ -13,7 +13,7 @@ from tidegate.errors import OptionsError, ProjectError, PublishConflictError, Se
 from tidegate.faults import fault
 from tidegate.hooks.events import Listener
 from tidegate.lake.view import BranchView
-from tidegate.operations.quarantined_rows import Quarantine, QuarantineEntry, count_by_rule, find_quarantine
+from tidegate.operations.quarantine.quarantined_rows import Quarantine, QuarantineEntry, count_by_rule, find_quarantine
 from tidegate.operations.run import run_project
 from tidegate.operations.workspace import Workspace
 from tidegate.planner.replay import QuarantineFilter, ReplayRequest, count_chosen

@@ -14,7 +14,7 @@ from tidegate.lake import Pointer, read_metadata
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.row_reader import read_batches
 from tidegate.names import TableName, nearest
-from tidegate.operations.redacted_rows import redact_quarantined
+from tidegate.operations.quarantine.redacted_rows import redact_quarantined
 from tidegate.operations.workspace import Workspace
 from tidegate.planner.replay import (
     CONSTRAINT,
