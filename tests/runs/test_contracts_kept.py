@@ -110,6 +110,6 @@ def test_a_run_holds_every_row_against_the_contract_of_a_gold_table(shop: Projec
     assert (failed.error or "").removeprefix("The contract of the model is broken: ").split("; ") == expected
     assert shop.main.heads() == {}
     shop.model("gold.revenue", REVENUE.format(rows="('DE', 'x@y.org', 6L)"), column="email: [pii]")
-    built = next(one for one in shop.run().materializations if one.model == "gold.revenue")
-    assert built.warnings == ("not evaluated, of what the contract asks: quality rule rows",)
+    result = shop.run()
+    assert any("not evaluated, of what the contract asks: quality rule rows" in warning for warning in result.warnings)
     assert shop.rows("gold.revenue") == [("DE", "x@y.org", 6)]
