@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tidegate.operations.quarantined_rows import _CountsByRule
-from tidegate.operations.redacted_rows import redact_quarantined
+from tidegate.operations.quarantine.quarantined_rows import CountsByRule
+from tidegate.operations.quarantine.redacted_rows import redact_quarantined
 
 NOON, LATER = datetime(2026, 11, 15, 12, tzinfo=UTC), datetime(2026, 11, 16, 12, tzinfo=UTC)
 FAILURE = pa.struct([(name, pa.string()) for name in ("stage", "column", "rule", "message", "value")])
@@ -23,7 +23,7 @@ def batch(rows: list[dict[str, Any]], **more: pa.DataType) -> pa.RecordBatch:
 
 
 def counted(*batches: pa.RecordBatch) -> list[tuple[Any, ...]]:
-    counts = _CountsByRule()
+    counts = CountsByRule()
     for each in batches:
         counts.add(each)
     return [(entry.stage, entry.column, entry.rule, entry.rows, entry.run) for entry in counts.entries("silver.a")]

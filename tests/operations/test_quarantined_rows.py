@@ -87,8 +87,11 @@ def test_refused_rows_of_models_and_contracts_are_counted_by_rule_and_shown(
         ("silver.people", "constraint", "email", "not_null(email)", 1, run_id),
         ("silver.people", "constraint", "n", "compare(n, >, 0)", 2, run_id),
     ]
-    assert document["tables"] == [{"table": "silver.orders", "rows": 3}, {"table": "silver.people", "rows": 2}]
-    assert "5 rows in the quarantine of 2 tables" in text(shop, capsys, "quarantine", "list")
+    assert document["tables"] == [
+        {"table": "silver.orders", "rows": 3, "open": 3, "replayed": 0, "waived": 0},
+        {"table": "silver.people", "rows": 2, "open": 2, "replayed": 0, "waived": 0},
+    ]
+    assert "5 open rows in the quarantine of 2 tables" in text(shop, capsys, "quarantine", "list")
     assert len(call(shop, capsys, "quarantine", "list", "people")["tables"]) == 1
 
     def ids(*options: str, table: str = "silver.orders") -> list[Any]:
@@ -100,12 +103,27 @@ def test_refused_rows_of_models_and_contracts_are_counted_by_rule_and_shown(
     assert ids("--column", "EMAIL") == ["3"]
     assert ids("--stage", "quality") == []
     assert ids("--column", "n", table="people") == [2, 3]
+    assert ids("--rule", "length") == ["3"]
+    assert ids("--rule", "compare(n, >, 0)", table="people") == [2, 3]
+    assert ids("--file", "orders/b.csv") == []
+    assert ids("--status", "waived") == []
+    assert ids("--status", "all") == ["1", "2", "3"]
     assert ids("--stage", "landing", table="people") == []
     assert call(shop, capsys, "quarantine", "show", "orders", "--limit", "2")["more"] is True
     shown = text(shop, capsys, "quarantine", "show", "silver.orders", "--stage", "cast")
     assert "type: 'abc' is not a number" in shown
     assert "Did you mean silver.orders?" in text(shop, capsys, "quarantine", "show", "silver.order")
     assert "'silver.people' has no published quarantine" not in text(shop, capsys, "quarantine", "show", "people")
+
+    # Only rows of a contract can be replayed or waived. To count them changes nothing.
+    for words in (("replay",), ("waive", "--note", "no")):
+        refusal = text(shop, capsys, "quarantine", *words, "silver.people")
+        assert "silver.people is not made by a contract" in refusal
+        assert "tidegate run silver.people" in refusal
+    assert "no contract of the project makes silver.orders" in text(shop, capsys, "quarantine", "replay", "orders")
+    counted = call(shop, capsys, "quarantine", "waive", "orders", "--stage", "cast", "--dry-run")
+    assert (counted["rows"], counted["waived"], counted["dry_run"]) == (2, 0, True)
+    assert "Nothing to waive" in text(shop, capsys, "quarantine", "waive", "orders", "--run", "run-9")
 
     # Hidden values are hidden wherever they stand; what has none is shown as it is.
     shop.file("models/silver/orders.sql", "-- @column: email: [pii]\nSELECT '1' AS id, 'x' AS email, '1' AS amount\n")

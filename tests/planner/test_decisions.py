@@ -10,12 +10,22 @@ from pathlib import Path
 import pytest
 
 from tidegate.compiler.compiled import CompiledModel
+from tidegate.contracts.connectors import CONNECTORS
+from tidegate.contracts.ingestion import ContractStage, Ingestion, SilverColumn, SilverRules, SourceRules
 from tidegate.lake.changes import TableChange, Untraceable
 from tidegate.lake.consumed import Consumed, ConsumedFile
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import Progress, TableInput
 from tidegate.names import TableName
-from tidegate.planner.decide import Decision, ModelRequest, RunType, decide, keeps_history, result_is_complete
+from tidegate.planner.decide import (
+    SHAPE_PROPERTY,
+    Decision,
+    ModelRequest,
+    RunType,
+    decide,
+    keeps_history,
+    result_is_complete,
+)
 from tidegate.planner.inputs import Inputs, ZoneState
 from tidegate.planner.model_traits import unique_after
 from tidegate.project.landing_files import UnconsumedFiles, ZoneFile
@@ -255,3 +265,46 @@ def test_a_key_is_unique_from_the_moment_the_table_was_made(
     strategy: Strategy, anew: bool, before: tuple[str, ...], after: tuple[str, ...]
 ) -> None:
     assert unique_after(model(strategy, unique_key=("id",)), anew, before) == after
+
+
+RULES = SilverRules("m", "m", (SilverColumn("id", "bigint"),), ("id",), "current_state")
+SOURCE = SourceRules("s", "orders", CONNECTORS["landing_push"], "shop", "shop", "orders", "csv", full_snapshot=False)
+
+
+def silver(rules: SilverRules = RULES, **changes: object) -> CompiledModel:
+    compiled = model(Strategy.CURRENT_STATE, **changes)
+    stage = ContractStage(Ingestion("c", "1", SOURCE, rules), is_silver=True)
+    return replace(compiled, model=replace(compiled.model, stage=stage))
+
+
+@pytest.mark.parametrize(
+    ("compiled", "own_snapshot", "rows", "expected"),
+    [
+        (silver(), None, 0, "skip: no quarantined row is open"),
+        (silver(fingerprint="g"), None, 0, "skip: no quarantined row is open"),
+        (silver(), None, 1, "incremental: replay of 1 quarantined row"),
+        (silver(fingerprint="g"), None, 2, "incremental: replay of 2 quarantined rows"),
+        (
+            silver(replace(RULES, columns=(SilverColumn("id", "int"),)), fingerprint="g"),
+            None,
+            2,
+            "backfill: replay of 2 quarantined rows and all others: the contract's columns, key or strategy changed",
+        ),
+        (
+            silver(),
+            7,
+            2,
+            "backfill: replay of 2 quarantined rows and all others: its own rows were changed by something else",
+        ),
+    ],
+)
+def test_a_replay_reads_open_rows_alone_where_they_fit_beside_the_others(
+    compiled: CompiledModel, own_snapshot: int | None, rows: int, expected: str
+) -> None:
+    own = replace(OWN, properties={SHAPE_PROPERTY: Ingestion("c", "1", SOURCE, RULES).shape})
+    progress = replace(PROGRESS, snapshot_id=own_snapshot)
+    decision = decide(compiled, own, progress, inputs(APPENDED), ModelRequest(replayed_rows=rows))
+    assert words(decision) == expected
+    assert decision.replay == expected.startswith("incremental")
+    assert decision.rebuild == expected.startswith("backfill")
+    assert bool(decision.warnings) == (decision.replay and compiled.fingerprint == "g")

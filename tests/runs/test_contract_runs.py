@@ -149,14 +149,15 @@ def test_a_closed_gate_publishes_neither_table_nor_quarantine(orders: ProjectFol
         mustBeGreaterThan: 100
 """
     listed = CONTRACT[CONTRACT.index("    properties:") : CONTRACT.index("  - name: orders\n")]
-    orders.file("contracts/orders.odcs.yml", CONTRACT.replace(listed, "").replace("value: state", "value: stat") + rule)
+    contract = CONTRACT.replace(listed, "").replace("value: state", "value: stat") + rule
+    orders.file("contracts/orders.odcs.yml", contract)
     result = orders.run()
     silver = model(result, "silver.orders")
     assert (silver.status, silver.failure_kind) == ("failed", "QualityFailed")
     assert silver.error == (
         "quality rule 'some' gives 3, and must be greater than 100: the table takes none of 3 valid rows"
     )
-    assert silver.where == f"contracts/orders.odcs.yml:{len((CONTRACT + rule).splitlines()) - 1}"
+    assert silver.where == f"contracts/orders.odcs.yml:{len(contract.splitlines()) - 1}"
     assert "Deliver rows that correct it" in (silver.remedy or "")
     assert (silver.stages["read"], silver.stages["valid"], silver.stages["quarantined_constraint"]) == (7, 3, 2)
     (check,) = [check for check in result.check_results if check.name == "some"]

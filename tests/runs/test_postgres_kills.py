@@ -140,7 +140,7 @@ def check_main(shop: ProjectFolder) -> dict[str, int]:
 
 
 def every_point(shop: ProjectFolder, orders: Orders, log: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Each point that a run over new rows comes to, those of models and of sources by turns for another of them."""
+    """Each point that a run over new rows comes to, those of models and of sources by turns for one of the first."""
     orders.insert(150)
     with monkeypatch.context() as patch:
         patch.setenv(FAULT_LOG, str(log))

@@ -91,7 +91,9 @@ COMMANDS = {
         "commands.ingest", "ingest", "Land what is new in the source of CONTRACT; no table is built."
     ),
     "contract": CommandEntry("commands.contract", "contract", "Validate, scaffold and document data contracts (ODCS)."),
-    "quarantine": CommandEntry("commands.refused_rows", "quarantine", "Show which rows were refused, and why."),
+    "quarantine": CommandEntry(
+        "commands.refused_rows", "quarantine", "Show refused rows and why; replay or waive them."
+    ),
     "hooks": CommandEntry("commands.hooks", "hooks", "Try out the hooks of the project."),
     "doctor": CommandEntry(
         "commands.doctor", "doctor", "Check this machine and this project, and report how to fix them."

@@ -23,9 +23,11 @@ __all__ = [
     "ABOUT_DELIVERED",
     "ABOUT_JUDGED",
     "ABOUT_REFUSED",
+    "ABOUT_STATUS",
     "FROM_SOURCE",
     "IS_CURRENT",
     "RECORD_TEXT",
+    "ROW_IDENTITY",
     "SOURCE_FILE",
     "SOURCE_LINE",
     "SOURCE_ROW",
@@ -76,6 +78,16 @@ ABOUT_JUDGED = (
     *(column for column in ABOUT_DELIVERED if column.name not in ("_ingested_at", "_run_id")),
 )
 """Further columns where rows were judged by the stages of a contract: the stage, each failure, and the row's origin."""
+ROW_IDENTITY = (SOURCE_FILE, SOURCE_ROW, "_commit_time", "_sequence")
+"""Columns that identify a row of bronze, also in the quarantine: a file may be replaced by another of its name."""
+ABOUT_STATUS = (
+    Column("_status", STRING),
+    Column("_status_by", STRING),
+    Column("_status_run_id", STRING),
+    Column("_status_at", TIMESTAMP),
+    Column("_status_note", STRING),
+)
+"""What became of such a row: open, replayed or waived (NULL: open), through whom, by which run, when, and why."""
 
 
 def table_columns(settings: ModelSettings, query: Relation | None, published: Relation = NOTHING_KNOWN) -> Relation:
@@ -112,7 +124,7 @@ def columns_of_quarantine(bad_records: bool) -> tuple[Column, ...]:
 
 def judged_columns(query: Relation | None) -> Relation:
     """The columns of the quarantine of a contract's silver table: its own as text, as they were at the stage."""
-    about = (*ABOUT_REFUSED, *ABOUT_JUDGED)
+    about = (*ABOUT_REFUSED, *ABOUT_JUDGED, *ABOUT_STATUS)
     names = {column.name for column in about}
     own = (Column(column.name, STRING) for column in (query or NOTHING_KNOWN).columns if column.name not in names)
     return Relation((*own, *about), complete=False)

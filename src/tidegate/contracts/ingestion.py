@@ -233,8 +233,20 @@ class Ingestion:
     @property
     def digest(self) -> str:
         """Another one where rows could get other values or be judged otherwise."""
-        text = json.dumps([repr(self.source), repr(self.silver)])
-        return str(blake3(text.encode()).hexdigest(length=16))
+        return _digest(repr(self.source), repr(self.silver))
+
+    @property
+    def shape(self) -> str:
+        """Another one where rows that are judged now cannot stand beside those that silver has: from another bronze
+        table, with other columns, or written in another way."""
+        silver = self.silver
+        columns = [f"{column.name} {column.type}" for column in silver.columns]
+        written = (silver.key, silver.strategy, silver.deletion, silver.partition_column)
+        return _digest(self.source.table, *columns, repr(written))
+
+
+def _digest(*texts: str) -> str:
+    return str(blake3(json.dumps(texts).encode()).hexdigest(length=16))
 
 
 @dataclass(frozen=True, slots=True)

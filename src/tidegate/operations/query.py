@@ -24,7 +24,7 @@ from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.unfinished_writes import RUN_ID, intermediate_snapshots, snapshot_at, state_before
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
-from tidegate.operations.redacted_rows import redact_quarantined
+from tidegate.operations.quarantine.redacted_rows import redact_quarantined
 from tidegate.operations.workspace import Workspace
 from tidegate.quality import plain
 from tidegate.runs.damage import missing_file_behind

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from tidegate.amounts import plural
 from tidegate.checks.check_values import Stage
 from tidegate.compiler.compiled import BoundQuery, CompiledModel
 from tidegate.lake.changes import TableChange
@@ -22,7 +23,10 @@ from tidegate.planner.row_keys import append_cautions
 from tidegate.project.model import Materialized
 from tidegate.project.strategies import Deltas
 
-__all__ = ["Decision", "ModelRequest", "RunType", "decide", "keeps_history", "result_is_complete"]
+__all__ = ["SHAPE_PROPERTY", "Decision", "ModelRequest", "RunType", "decide", "keeps_history", "result_is_complete"]
+
+SHAPE_PROPERTY = "tidegate.silver-shape"
+"""Of a silver table: the shape of the contract that it was written by, see `Ingestion.shape`."""
 
 
 class RunType(StrEnum):
@@ -57,6 +61,8 @@ class Decision:
     """The table is unchanged, but was published with other checks than are declared now."""
     record_digests: bool = False
     """The table is unchanged, but its list of consumed files lacks their digests."""
+    replay: bool = False
+    """Nothing is read but the rows of the quarantine that the run is to replay; what was consumed before stays so."""
     warnings: tuple[str, ...] = ()
     """Each with what the user can do about it."""
 
@@ -78,6 +84,8 @@ class ModelRequest:
     """The caller named the range of intervals."""
     always_deltas: bool = False
     """Use deltas also where a build from all rows would be cheaper."""
+    replayed_rows: int | None = None
+    """So many rows of its quarantine are to be replayed, and nothing else of it is asked for."""
 
 
 def decide(
@@ -95,6 +103,8 @@ def decide(
     it all rows are read.
     """
     table = own if isinstance(own, TableMetadata) else None
+    if request.replayed_rows is not None and table is not None and progress is not None:
+        return _estimated(_decide_replay(model, table, progress, request.replayed_rows), table, progress, inputs)
     decision = _decide(model, own is not None, progress, inputs, request, bound)
     if (decision is None or decision.run_type is RunType.SKIP) and _is_modified_externally(model, table, progress):
         reason = "its own rows were changed by something else"
@@ -140,6 +150,29 @@ def _decide(
         if model.model.takes_new_rows and inputs.any:
             return Decision(RunType.SKIP, "nothing new to append")
     return None
+
+
+def _decide_replay(model: CompiledModel, own: TableMetadata, progress: Progress, rows: int) -> Decision:
+    """A changed contract judges the replayed rows; all others go through it with the next run, because the table stays
+    recorded as one of the former contract."""
+    if not rows:
+        return Decision(RunType.SKIP, "no quarantined row is open")
+    reason = f"replay of {plural(rows, 'quarantined row')}"
+    if _is_modified_externally(model, own, progress):
+        why = "its own rows were changed by something else"
+    elif progress.fingerprint == model.fingerprint:
+        return Decision(RunType.INCREMENTAL, reason, replay=True)
+    elif own.properties.get(SHAPE_PROPERTY) == _shape(model):
+        warning = "the contract changed: all other rows of bronze go through it with the next ordinary run"
+        return Decision(RunType.INCREMENTAL, reason, replay=True, warnings=(warning,))
+    else:
+        why = "the contract's columns, key or strategy changed"
+    return Decision(RunType.BACKFILL, f"{reason} and all others: {why}", rebuild=True)
+
+
+def _shape(model: CompiledModel) -> str:
+    stage = model.model.stage
+    return stage.ingestion.shape if stage is not None else ""
 
 
 def _has_other_checks(model: CompiledModel, progress: Progress) -> bool:

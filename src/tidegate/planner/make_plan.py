@@ -19,6 +19,7 @@ from tidegate.planner.decide import Decision, ModelRequest, RunType, decide
 from tidegate.planner.estimate import Estimate, touched_share, worth_a_difference
 from tidegate.planner.inputs import Inputs, read_inputs
 from tidegate.planner.intervals import Interval, decode, due_intervals, parse_time
+from tidegate.planner.replay import ReplayRequest, count_chosen
 from tidegate.project.model import Materialized
 
 __all__ = ["ModelPlan", "Plan", "PlanRequest", "PlanStep", "as_difference", "make_plan", "plan_model", "readers_of"]
@@ -35,6 +36,8 @@ class PlanRequest:
     to: datetime | None = None
     deltas: Literal["auto", "always"] = "auto"
     """`always`: also where a build from all rows would be cheaper."""
+    replay: ReplayRequest | None = None
+    """Rows of a quarantine that are to go through their contract again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +138,15 @@ def plan_model(
         intervals=_intervals(model, progress, request),
         explicit_range=request.from_ is not None or request.to is not None,
         always_deltas=request.deltas == "always",
+        replayed_rows=_replayed_rows(model, lake, request.replay),
     )
     decision = decide(model, metadata, progress, inputs, model_request, bound)
     return ModelPlan(decision, inputs, progress, lake.pointers, has_query=bound is not None)
+
+
+def _replayed_rows(model: CompiledModel, lake: BranchView, replay: ReplayRequest | None) -> int | None:
+    table = model.model.table
+    return count_chosen(lake, table, replay.rows) if replay is not None and str(table) == replay.table else None
 
 
 def _intervals(model: CompiledModel, progress: Progress | None, request: PlanRequest) -> tuple[Interval, ...]:

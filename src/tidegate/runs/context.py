@@ -26,7 +26,7 @@ from tidegate.runs.options import RunOptions
 if TYPE_CHECKING:
     from tidegate.runs.ledger import Ledger
 
-__all__ = ["BranchUse", "PhaseSpans", "Phases", "RunContext"]
+__all__ = ["BranchUse", "PhaseSpans", "Phases", "RunContext", "plan_request"]
 
 
 class PhaseSpans:
@@ -108,6 +108,10 @@ class BranchUse:
             yield
 
 
+def plan_request(options: RunOptions, started_at: datetime) -> PlanRequest:
+    return PlanRequest(started_at, options.full_refresh, options.from_, options.to, replay=options.replay)
+
+
 @dataclass(frozen=True, slots=True)
 class RunContext:
     """What every step of a run needs to know."""
@@ -151,7 +155,7 @@ class RunContext:
 
     @property
     def request(self) -> PlanRequest:
-        return PlanRequest(self.started_at, self.options.full_refresh, self.options.from_, self.options.to)
+        return plan_request(self.options, self.started_at)
 
     @property
     def values(self) -> RunValues:

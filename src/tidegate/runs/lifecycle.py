@@ -24,13 +24,13 @@ from tidegate.lake.branch_or_main import BranchOrMain
 from tidegate.lake.view import BranchView
 from tidegate.lake.warehouse import require_writable
 from tidegate.names import TableName
-from tidegate.planner.make_plan import Plan, PlanRequest, make_plan, readers_of
+from tidegate.planner.make_plan import Plan, make_plan, readers_of
 from tidegate.planner.selection import select
 from tidegate.results import CheckResult, ModelResult
 from tidegate.runs.after_publish import Maintain, archive_landing_files, report_anomalies, run_maintenance
 from tidegate.runs.builder import Builder, OpenBuilder
 from tidegate.runs.clock import Clock, SystemClock
-from tidegate.runs.context import Phases, PhaseSpans, RunContext
+from tidegate.runs.context import Phases, PhaseSpans, RunContext, plan_request
 from tidegate.runs.control.cancellation import Cancellation, cancelled_by_signals, without_signals
 from tidegate.runs.control.guard import Guard
 from tidegate.runs.control.heartbeat import Heartbeat
@@ -146,7 +146,7 @@ class _Run:
             selected = self._select(compiled, catalog)
             self.watch.choose(partial(_chosen, compiled))
             not_read = self._ingest(compiled, selected, catalog)
-            request = PlanRequest(self.started_at, self.options.full_refresh, self.options.from_, self.options.to)
+            request = plan_request(self.options, self.started_at)
             query = partial(self._query, compiled)
             plan = make_plan(compiled, selected, BranchView(catalog, MAIN), request, query)
             require_one_readable(plan, compiled, catalog, self.options.full_refresh)

@@ -13,6 +13,7 @@ from blake3 import blake3
 
 from tidegate.errors import OptionsError
 from tidegate.jsontext import json_text
+from tidegate.planner.replay import ReplayRequest
 from tidegate.redaction import looks_secret, passwords_in
 
 __all__ = ["CALL_OPTIONS", "LATEST", "RunOptions", "is_secret", "redact_secrets", "resumed_variables"]
@@ -48,6 +49,9 @@ class RunOptions:
 
     from_: datetime | None = None
     to: datetime | None = None
+    replay: ReplayRequest | None = None
+    """Rows of the quarantine of a contract: its silver table takes these, and nothing new."""
+
     resume: str | None = None
     """The id of a run to resume, or `latest`. Its recorded options count, see `resumed_with`."""
 
@@ -64,8 +68,9 @@ class RunOptions:
             options["exclude"] = exclude
         else:
             del options["exclude"]
-        if not self.no_ingest:
-            del options["no_ingest"]
+        for later in ("no_ingest", "replay"):
+            if not options[later]:
+                del options[later]
         return blake3(json_text(dict(sorted(options.items()))).encode()).hexdigest()
 
     def to_record(self) -> dict[str, Any]:
@@ -83,7 +88,10 @@ class RunOptions:
         """Unknown options, of a later version, are left out."""
         options = {name: value for name, value in values.items() if name in cls.__dataclass_fields__}
         options |= {name: tuple(options.get(name, ())) for name in ("select", "exclude")}
-        return cls(**options | {"from_": _moment(options.get("from_")), "to": _moment(options.get("to"))})
+        options |= {name: _moment(options.get(name)) for name in ("from_", "to")}
+        if options.get("replay") is not None:
+            options["replay"] = ReplayRequest.from_dict(options["replay"])
+        return cls(**options)
 
     def resumed_with(self, now: RunOptions, run_id: str) -> RunOptions:
         """These recorded options for another try. `now` may allow more, or change how it is done, and has to repeat

@@ -25,6 +25,7 @@ from tidegate.errors import FailureKind, QualityError, StrategyError, TidegateEr
 from tidegate.faults import fault
 from tidegate.lake.metadata import TableMetadata
 from tidegate.names import TableName, literal, quote
+from tidegate.planner.replay import STATUS
 from tidegate.quality.check_queries import SampleColumns
 from tidegate.quality.own_functions import OwnFunctions
 from tidegate.quality.quarantine_marks import (
@@ -45,6 +46,7 @@ from tidegate.write import WriteOutcome, WriteRequest, write
 from tidegate.write.commits import existing_rows
 from tidegate.write.drift import aligned
 from tidegate.write.key_columns import key_columns
+from tidegate.write.quarantine_status import Replayed, is_not_replayed, mark_replayed, with_status
 from tidegate.write.replace_table import is_rebuilt, refuse_untyped
 from tidegate.write.request import BadRecords
 from tidegate.write.spark_sql import null_safe_join
@@ -132,29 +134,38 @@ def write_with_quarantine(
 
 
 def write_beside_refused(
-    request: WriteRequest, refused: Callable[[WriteOutcome], DataFrame], identity: Sequence[str], *, whole: bool
+    request: WriteRequest,
+    refused: Callable[[WriteOutcome], DataFrame],
+    identity: Sequence[str],
+    *,
+    whole: bool,
+    replayed: Replayed | None = None,
 ) -> WriteOutcome:
     """The outcome of writing a result whose rows are valid. `refused`, asked when they are written, has every column
-    of the quarantine.
+    of the quarantine but those of the status.
 
-    A refused row that the quarantine has already, going by the columns of `identity`, stays as it is. `whole`: all
-    rows were judged again, so `refused` is all that the quarantine holds. If anything is raised, both tables on the
-    branch are restored.
+    A refused row that the quarantine has already, going by the columns of `identity`, stays as it is, unless it was
+    replayed. `whole`: all rows were judged again, so `refused` is all that the quarantine holds. If anything is
+    raised, both tables on the branch are restored.
     """
-    former = _own_table(request, request.table.quarantine)
-    quarantine = _Quarantine(former, replaced=former is None or whole or is_rebuilt(request))
+    table = request.table.quarantine
     with _restored(request):
+        if replayed is not None:
+            mark_replayed(request.session, table, replayed)
+        former = _own_table(request, table)
+        quarantine = _Quarantine(former, replaced=former is None or whole or is_rebuilt(request))
+        before = [column.name for column in former.fields] if former is not None else []
         outcome = write(request)
         aside = refused(outcome)
         aside.createOrReplaceTempView(_ASIDE)
         try:
             rows = _ASIDE
             if not quarantine.replaced:
-                same = null_safe_join("__r", "__q", identity)
-                known = f"SELECT 1 FROM {request.table.quarantine.quoted} __q WHERE {same}"
-                rows = f"(SELECT * FROM {_ASIDE} __r WHERE NOT EXISTS ({known}))"
+                same = f"{null_safe_join('__r', '__q', identity)} AND {is_not_replayed(before, '__q')}"
+                rows = f"(SELECT * FROM {_ASIDE} __r WHERE NOT EXISTS (SELECT 1 FROM {table.quoted} __q WHERE {same}))"
+            rows = with_status(rows, aside.columns, table if quarantine.replaced and STATUS in before else None)
             count = request.session.sql(f"SELECT count(*) AS n FROM {rows}").collect()[0]["n"]
-            _put_aside(request, [_Aside(f"{', '.join(map(quote, aside.columns))} FROM {rows}", count)], quarantine)
+            _put_aside(request, [_Aside(f"* FROM {rows}", count)], quarantine)
         finally:
             with contextlib.suppress(Exception):  # the session may be gone; the view goes with it
                 request.session.catalog.dropTempView(_ASIDE)

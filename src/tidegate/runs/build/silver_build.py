@@ -10,18 +10,23 @@ from typing import TYPE_CHECKING
 
 from tidegate.amounts import plural
 from tidegate.compiler import bind
+from tidegate.compiler.table_columns import ROW_IDENTITY
 from tidegate.contracts.ingestion import ContractStage, Ingestion
 from tidegate.errors import FailureKind, QualityError, TidegateError
 from tidegate.faults import fault
 from tidegate.lake.metadata import TableMetadata
+from tidegate.names import TableName
+from tidegate.planner.decide import SHAPE_PROPERTY
 from tidegate.project.model import ModelSettings
 from tidegate.results import CheckResult
 from tidegate.runs.build.source_deletes import source_deletes
 from tidegate.transform import Sources
 from tidegate.transform.frames import new_rows
 from tidegate.transform.silver import QUALITY, STAGES, StageCounts, ValidatedRows, validated
+from tidegate.transform.silver.replayed_rows import replayed_rows
 from tidegate.transform.silver.row_uniqueness import deduplicated_by
 from tidegate.write import WriteOutcome
+from tidegate.write.quarantine_status import Replayed, StatusChange
 from tidegate.write.quarantine_table import write_beside_refused
 
 if TYPE_CHECKING:
@@ -31,10 +36,11 @@ if TYPE_CHECKING:
 
 __all__ = ["write_silver"]
 
-_IDENTITY = ("_source_file", "_source_row", "_contract_version")
+_IDENTITY = (*ROW_IDENTITY, "_contract_version")
 """Columns of the quarantine by which a row that was refused before is recognised."""
 
 _MOST_RULES = 6
+_REPLAYED = "__tidegate_replayed"
 
 
 def write_silver(build: TableBuild) -> WriteOutcome:
@@ -48,11 +54,11 @@ def write_silver(build: TableBuild) -> WriteOutcome:
         build.query = bind(run.compiled, build.table, build.values())
         build.attempt.sql = build.query.sql
         sources = Sources(build.table, run.lake, decision.rebuild, {}, decision.inserted_since)
-        delivered = new_rows(session, build.query, sources)
+        bronze = build.query.reads[0].table
+        assert bronze is not None
+        delivered = _replayed(build, bronze) if decision.replay else new_rows(session, build.query, sources)
         build.notes += _without_indicator(ingestion, delivered.columns)
     fault("after_build", build.table)
-    bronze = build.query.reads[0].table
-    assert bronze is not None
     exists = not decision.rebuild and isinstance(run.lake.table(build.table), TableMetadata)
     rows_judged = validated(
         session,
@@ -73,16 +79,39 @@ def write_silver(build: TableBuild) -> WriteOutcome:
         with source_deletes(build, ingestion, rows, delivered if exists else None, bronze) as deletion:
             request = build.request(rows.valid, dropped=_dropped(build), rebuild=decision.rebuild)
             fault("before_write", build.table)
-            outcome = write_beside_refused(
-                replace(request, deletion=deletion),
-                partial(_refused, build, rows),
-                _IDENTITY,
-                whole=decision.rebuild,
-            )
+            with _marks(build, delivered) as replayed:
+                outcome = write_beside_refused(
+                    replace(request, deletion=deletion),
+                    partial(_refused, build, rows),
+                    _IDENTITY,
+                    whole=decision.rebuild,
+                    replayed=replayed,
+                )
             fault("after_write", build.table)
         build.attempt.stages = _stages(rows.counts, outcome)
         build.notes += _notes(stage, rows)
-    return replace(outcome, rows_quarantined=sum(rows.counts.quarantined.values()))
+    properties = outcome.properties if decision.replay else {**outcome.properties, SHAPE_PROPERTY: ingestion.shape}
+    return replace(outcome, rows_quarantined=sum(rows.counts.quarantined.values()), properties=properties)
+
+
+def _replayed(build: TableBuild, bronze: TableName) -> DataFrame:
+    replay, quarantine = build.run.options.replay, build.run.lake.table(build.table.quarantine)
+    assert replay is not None
+    assert quarantine is not None
+    return replayed_rows(build.session, bronze, build.table.quarantine, quarantine, replay.rows)
+
+
+@contextmanager
+def _marks(build: TableBuild, delivered: DataFrame) -> Iterator[Replayed | None]:
+    run, replay = build.run, build.run.options.replay
+    if not build.decision.replay or replay is None:
+        yield None
+        return
+    delivered.createOrReplaceTempView(_REPLAYED)
+    try:
+        yield Replayed(_REPLAYED, StatusChange(replay.by, run.started_at, run.run_id))
+    finally:
+        build.session.catalog.dropTempView(_REPLAYED)
 
 
 def _is_written_once(settings: ModelSettings, exists: bool) -> bool:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["source_deletes"]
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
-_TOMBSTONES, _PRESENT = "__tidegate_tombstones", "__tidegate_present"
+_TOMBSTONES, _PRESENT, _REPLAYED = "__tidegate_tombstones", "__tidegate_present", "replayed rows"
 _MOST_FILES = 1000
 
 
@@ -45,7 +45,11 @@ def source_deletes(
     with ExitStack() as stack:
         request = DeleteRequest(rules)
         if rules.inferred:
-            keys, snapshots = _snapshots(build, ingestion, rows, bronze)
+            if build.decision.replay and delivered is not None:
+                keys, snapshots = _snapshots_after(build, ingestion, delivered, bronze)
+            else:
+                assert rows.marked is not None  # rows of a contract that applies deletes are compared
+                keys, snapshots = _snapshots(build, ingestion, rows.marked, bronze)
             if any(snapshot.whole for snapshot in snapshots):
                 present = stack.enter_context(persisted_view(session, keys, _PRESENT, on_disk=True))
                 request = replace(request, present=present, snapshots=snapshots)
@@ -77,9 +81,9 @@ def _tombstones(build: TableBuild, ingestion: Ingestion, delivered: DataFrame, b
 
 
 def _snapshots(
-    build: TableBuild, ingestion: Ingestion, rows: ValidatedRows, bronze: TableName
+    build: TableBuild, ingestion: Ingestion, marked: DataFrame, bronze: TableName
 ) -> tuple[DataFrame, tuple[SourceSnapshot, ...]]:
-    """The keys of each complete snapshot that rows are of, those of refused rows included; and the snapshots.
+    """The keys of each complete snapshot that these rows are of, those of refused rows included; and the snapshots.
 
     From one in which a row has no valid key or a record could not be read nothing can be inferred, because the key that
     seems to be gone may be that one's. What those before it lack is gone nevertheless, as it was when they were read
@@ -93,8 +97,7 @@ def _snapshots(
         snapshot = f.element_at(f.split(f.col("_source_file"), "/"), -2)
     keys = [f.col(quote(name)) for name in ingestion.silver.key]
     has_no_key = f.greatest(*(key.isNull() for key in keys), f.lit(False))
-    assert rows.marked is not None  # rows of a contract that applies deletes are compared
-    found = rows.marked.groupBy(snapshot.alias("name")).agg(
+    found = marked.groupBy(snapshot.alias("name")).agg(
         f.max("_ingested_at").alias("ingested"),
         f.unix_micros(f.max(COMMIT_TIME)).alias("taken"),
         f.count_if(has_no_key).alias("keyless"),
@@ -111,7 +114,7 @@ def _snapshots(
     if by_time:
         build.notes += _notes(by_time[-1]["name"] in partial, unreadable[by_time[-1]["name"]])
     newest = f.max(f.struct(COMMIT_TIME, SEQUENCE)).alias("newest")
-    present = rows.marked.groupBy(*keys, snapshot.alias(SNAPSHOT)).agg(newest).select(*keys, SNAPSHOT, "newest.*")
+    present = marked.groupBy(*keys, snapshot.alias(SNAPSHOT)).agg(newest).select(*keys, SNAPSHOT, "newest.*")
     snapshots = (
         SourceSnapshot(
             row["name"],
@@ -121,6 +124,22 @@ def _snapshots(
         for row in by_time
     )
     return present, tuple(snapshots)
+
+
+def _snapshots_after(
+    build: TableBuild, ingestion: Ingestion, delivered: DataFrame, bronze: TableName
+) -> tuple[DataFrame, tuple[SourceSnapshot, ...]]:
+    """The same for replayed rows: those of their keys that the newest whole snapshot of bronze lacks are gone since."""
+    from pyspark.sql import functions as f
+
+    every = mark_rows(build.session.table(bronze.quoted), ingestion.silver)
+    present, snapshots = _snapshots(build, ingestion, every, bronze)
+    newest = next((snapshot for snapshot in reversed(snapshots) if snapshot.whole), None)
+    if newest is None:
+        return present, ()
+    own = mark_rows(delivered, ingestion.silver).withColumn(SNAPSHOT, f.lit(_REPLAYED)).select(*present.columns)
+    replayed = SourceSnapshot(_REPLAYED, newest.taken, whole=False)
+    return own.unionByName(present.where(f.col(SNAPSHOT) == newest.name)), (replayed, newest)
 
 
 def _notes(is_partial: bool, unreadable: int) -> Iterator[str]:

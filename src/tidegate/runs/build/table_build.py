@@ -387,7 +387,7 @@ class TableBuild:
         key = row_key(self.model, facts.inputs, metadata, self._bound)
         return Progress(
             run_id=self.run.run_id,
-            fingerprint=self.model.fingerprint,
+            fingerprint=former.fingerprint if decision.replay and former else self.model.fingerprint,
             run_type=str(decision.run_type),
             strategy=self.settings.written_as,
             keeps_history=keeps_history(self.model),
@@ -421,6 +421,8 @@ class TableBuild:
 
     def _read_tables(self, used: Mapping[TableName, frozenset[str] | None]) -> Mapping[str, TableInput]:
         inputs, former = self.facts.inputs, self.former
+        if self.decision.replay and former is not None:
+            return former.tables
         tables = recorded_inputs(self.model, inputs, used)
         if not self.model.model.takes_new_rows or former is None or self.decision.rebuild:
             return tables

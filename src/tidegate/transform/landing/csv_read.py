@@ -51,7 +51,7 @@ from tidegate.transform.landing.zone_source import (
     NUMBER,
     TEXT,
     WHY,
-    Delivery,
+    FormatFiles,
     RecordFile,
     ZoneSource,
     bad_record_columns,
@@ -74,13 +74,13 @@ _SPARKS_OWN = ("utf-8", "utf-16", "iso-8859-1")
 
 
 class CsvSource(ZoneSource):
-    def __init__(self, session: SparkSession, delivery: Delivery) -> None:
+    def __init__(self, session: SparkSession, files: FormatFiles) -> None:
         self._session = session
-        settings, before = delivery.settings, delivery.before
+        settings, before = files.settings, files.before
         self._raw = settings.raw
         self._header = settings.header is not False
-        self._groups, unclosed = group_files(delivery.paths, settings, delivery.declared)
-        declared = None if self._raw else delivery.declared
+        self._groups, unclosed = group_files(files.paths, settings, files.declared)
+        declared = None if self._raw else files.declared
         self._kinds = {key: field.dataType for key, field in by_name(declared).items()} if declared else {}
         names = all_names(self._groups)
         if declared is not None and self._header:

@@ -27,7 +27,7 @@ from tidegate.transform.landing.zone_source import (
     LINE,
     NUMBER,
     WHY,
-    Delivery,
+    FormatFiles,
     RecordFile,
     bad_record_columns,
     file_order,
@@ -50,14 +50,14 @@ _CUT_UP = (JsonKind.DOCUMENTS, JsonKind.RECORDS)
 
 
 class RawJsonSource(JsonSource):
-    def __init__(self, session: SparkSession, delivery: Delivery) -> None:
-        self._settings = delivery.settings
+    def __init__(self, session: SparkSession, files: FormatFiles) -> None:
+        self._settings = files.settings
         self._any_bad = False
         self._spellings: dict[str, list[str]] = {}
         """Of each key of the records that are cut up, by its folded case."""
 
         self._records_of_files: DataFrame | None = None
-        super().__init__(session, replace(delivery, declared=None))
+        super().__init__(session, replace(files, declared=None))
 
     def load(self, target: StructType, ordered: bool = False) -> list[DataFrame]:
         frames = []

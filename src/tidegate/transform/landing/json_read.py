@@ -29,7 +29,7 @@ from tidegate.transform.landing.value_texts import texts_of
 from tidegate.transform.landing.zone_source import (
     TEXT,
     WHY,
-    Delivery,
+    FormatFiles,
     RecordFile,
     ZoneSource,
     bad_record_columns,
@@ -58,18 +58,18 @@ class JsonKind(IntEnum):
 
 
 class JsonSource(ZoneSource):
-    def __init__(self, session: SparkSession, delivery: Delivery) -> None:
+    def __init__(self, session: SparkSession, files: FormatFiles) -> None:
         self._session = session
-        settings, declared = delivery.settings, delivery.declared
+        settings, declared = files.settings, files.declared
         self._quarantines = settings.quarantines
         self._raw = settings.raw
         self._groups: dict[JsonKind, list[Path]] = {}
-        kinds = look_at_each(lambda path: self._kind(path, multiline_of(settings)), delivery.paths)
-        for path, kind in zip(delivery.paths, kinds, strict=True):
+        kinds = look_at_each(lambda path: self._kind(path, multiline_of(settings)), files.paths)
+        for path, kind in zip(files.paths, kinds, strict=True):
             if kind is not None:
                 self._groups.setdefault(kind, []).append(path)
         self._schemas: dict[JsonKind, StructType] = {}
-        self.schema = declared if declared is not None else self._infer(delivery.before)
+        self.schema = declared if declared is not None else self._infer(files.before)
         if self._quarantines and declared is not None:
             self._set_apart_misfits(declared)
 

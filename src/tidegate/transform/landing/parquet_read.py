@@ -14,7 +14,14 @@ from pyspark.sql.types import ArrayType, MapType, StructField, StructType
 from tidegate.transform.landing.bad_records import UnreadableFileError, look_at_each
 from tidegate.transform.landing.schemas import align, by_name, column, combine, nullable
 from tidegate.transform.landing.value_texts import delivered_text, texts_of
-from tidegate.transform.landing.zone_source import ORDER_LINE, Delivery, ZoneSource, file_order, literal, with_columns
+from tidegate.transform.landing.zone_source import (
+    ORDER_LINE,
+    FormatFiles,
+    ZoneSource,
+    file_order,
+    literal,
+    with_columns,
+)
 
 __all__ = ["ParquetSource"]
 
@@ -23,15 +30,15 @@ _NESTED = (StructType, ArrayType, MapType)
 
 
 class ParquetSource(ZoneSource):
-    def __init__(self, session: SparkSession, delivery: Delivery) -> None:
+    def __init__(self, session: SparkSession, files: FormatFiles) -> None:
         self._session = session
-        self._raw = delivery.settings.raw
-        look_at_each(_refuse_empty, delivery.paths)
-        self._groups = self._group(delivery.paths)
+        self._raw = files.settings.raw
+        look_at_each(_refuse_empty, files.paths)
+        self._groups = self._group(files.paths)
         if self._raw:
             self.schema = combine(texts_of(schema) for _, schema in self._groups)
         else:
-            declared = delivery.declared
+            declared = files.declared
             self.schema = declared if declared is not None else combine(schema for _, schema in self._groups)
 
     def load(self, target: StructType, ordered: bool = False) -> list[DataFrame]:

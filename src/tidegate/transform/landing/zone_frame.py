@@ -36,7 +36,7 @@ from tidegate.transform.landing.zone_source import (
     ORDER_FILE,
     ORDER_LINE,
     ORDER_PIECE,
-    Delivery,
+    FormatFiles,
     UnreadableFiles,
     ZoneSource,
 )
@@ -108,7 +108,7 @@ def open_sources(
         paths = [folder / file.path for file in group]
         while paths:
             try:
-                sources.append(formats[kind](session, Delivery(paths, settings, declared, before)))
+                sources.append(formats[kind](session, FormatFiles(paths, settings, declared, before)))
                 break
             except UnreadableFileError as error:
                 if not settings.raw or not settings.quarantines:

@@ -39,7 +39,7 @@ __all__ = [
     "ORDER_PIECE",
     "TEXT",
     "WHY",
-    "Delivery",
+    "FormatFiles",
     "RecordFile",
     "UnreadableFiles",
     "ZoneSource",
@@ -74,7 +74,7 @@ BAD_RECORD_SCHEMA = StructType(
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class FormatFiles:
     """Files of one format, and what is known of their columns."""
 
     paths: Sequence[Path]
@@ -96,7 +96,7 @@ class ZoneSource:
     schema: StructType
     notes: tuple[str, ...] = ()
 
-    def __init__(self, session: SparkSession, delivery: Delivery) -> None:
+    def __init__(self, session: SparkSession, files: FormatFiles) -> None:
         raise NotImplementedError
 
     def load(self, target: StructType, ordered: bool = False) -> list[DataFrame]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,18 @@ from tidegate.lake import Pointer, read_metadata
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.row_reader import read_batches
 from tidegate.names import TableName, nearest
-from tidegate.operations.redacted_rows import redact_quarantined
+from tidegate.operations.quarantine.redacted_rows import redact_quarantined
 from tidegate.operations.workspace import Workspace
+from tidegate.planner.replay import (
+    CONSTRAINT,
+    LANDING,
+    OPEN,
+    STATUS,
+    STATUSES,
+    QuarantineFilter,
+    are_records,
+    statuses_of,
+)
 from tidegate.quality import plain
 from tidegate.quality.check_queries import mentioned
 from tidegate.write.quarantine_table import QUARANTINE_PROPERTY
@@ -22,12 +33,43 @@ from tidegate.write.quarantine_table import QUARANTINE_PROPERTY
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["QuarantineEntry", "QuarantineList", "QuarantinedRows", "list_quarantine", "show_quarantine"]
+__all__ = [
+    "CountsByRule",
+    "Quarantine",
+    "QuarantineEntry",
+    "QuarantineList",
+    "QuarantinedRows",
+    "QuarantinedTable",
+    "count_by_rule",
+    "find_quarantine",
+    "list_quarantine",
+    "show_quarantine",
+]
 
 _OF_CONTRACTS = ("_stage", "_failures")
 _SEPARATOR = "\x1f"
-_STAGES_OF_MODELS = _LANDING, _CONSTRAINT = "landing", "constraint"
-"""A model's quarantine has no column for the stage: only records that could not be read have the place of a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantine:
+    """A published table of refused rows."""
+
+    table: TableName
+    pointer: Pointer
+    metadata: TableMetadata
+
+    @property
+    def owner(self) -> TableName:
+        """The table that the rows would have gone to."""
+        return self.table.beside_quarantine or self.table
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(field.name for field in self.metadata.fields)
+
+    @property
+    def is_of_contract(self) -> bool:
+        return set(_OF_CONTRACTS) <= set(self.columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +87,21 @@ class QuarantineEntry:
     """The last run that refused one."""
 
     quarantined_at: datetime
+    status: str = OPEN
+    """What became of the rows: open, replayed or waived."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantinedTable:
+    """A table that has a quarantine, with the rows in it: a row that breaks several rules counts once."""
+
+    table: str
+    rows: int
+    """Those of the status that was asked for."""
+
+    open: int
+    replayed: int
+    waived: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +109,11 @@ class QuarantineList:
     entries: tuple[QuarantineEntry, ...]
     """By table, stage, column and rule."""
 
-    tables: Mapping[str, int] = field(default_factory=dict)
-    """Every table that has a quarantine, with the rows in it: a row that breaks several rules counts once."""
+    tables: tuple[QuarantinedTable, ...] = ()
 
     def document(self) -> dict[str, Any]:
         return {
-            "tables": [{"table": table, "rows": rows} for table, rows in self.tables.items()],
+            "tables": [asdict(table) for table in self.tables],
             "quarantine": [asdict(entry) for entry in self.entries],
         }
 
@@ -74,29 +130,36 @@ class QuarantinedRows:
         return {"table": self.table, "columns": list(self.columns), "rows": list(self.rows), "more": self.more}
 
 
-def list_quarantine(workspace: Workspace, name: str | None = None) -> QuarantineList:
+def list_quarantine(
+    workspace: Workspace, name: str | None = None, statuses: tuple[str, ...] = (OPEN,)
+) -> QuarantineList:
     """Of all tables, or of the one with this name; every table as one publish left it."""
-    namespace = workspace.settings.project.namespace
     entries: list[QuarantineEntry] = []
-    tables: dict[str, int] = {}
-    for table, pointer, metadata in _quarantines(workspace, name):
-        owner = _owner(table).short(namespace)
-        counts = _CountsByRule()
-        for batch in read_batches(pointer, _about(metadata)):
-            counts.add(batch)
-        tables[owner] = counts.rows
+    tables: list[QuarantinedTable] = []
+    for quarantine in _quarantines(workspace, name):
+        counts = count_by_rule(quarantine, QuarantineFilter(statuses=statuses))
+        owner = quarantine.owner.short(workspace.settings.project.namespace)
+        tables.append(QuarantinedTable(owner, counts.rows, **{status: counts.by_status[status] for status in STATUSES}))
         entries += counts.entries(owner)
-    return QuarantineList(tuple(entries), tables)
+    return QuarantineList(tuple(entries), tuple(tables))
 
 
-def _about(metadata: TableMetadata) -> list[str]:
-    """The columns that say why rows were refused: what is counted."""
-    wanted = ("_reasons", "_columns", "_run_id", "_quarantined_at", "_line", *_OF_CONTRACTS)
-    present = {field.name for field in metadata.fields}
-    return [name for name in wanted if name in present]
+def count_by_rule(quarantine: Quarantine, chosen: QuarantineFilter) -> CountsByRule:
+    counts = CountsByRule(chosen)
+    wanted = ("_reasons", "_columns", "_run_id", "_quarantined_at", "_line", "_source_file", STATUS, *_OF_CONTRACTS)
+    names = [name for name in wanted if name in quarantine.columns]
+    for batch in read_batches(quarantine.pointer, names, chosen.equal(names)):
+        counts.add(batch)
+    return counts
 
 
-def _quarantines(workspace: Workspace, name: str | None) -> Iterator[tuple[TableName, Pointer, TableMetadata]]:
+def find_quarantine(workspace: Workspace, name: str) -> Quarantine:
+    for quarantine in _quarantines(workspace, name):
+        return quarantine
+    raise SelectionError(f"'{name}' has no published quarantine", remedy="A run with quarantine makes one.")
+
+
+def _quarantines(workspace: Workspace, name: str | None) -> Iterator[Quarantine]:
     heads = workspace.heads()
     quarantines = sorted(table for table in heads if table.beside_quarantine is not None)
     if name is not None:
@@ -104,16 +167,22 @@ def _quarantines(workspace: Workspace, name: str | None) -> Iterator[tuple[Table
     for table in quarantines:
         metadata = read_metadata(heads[table])
         if isinstance(metadata, TableMetadata) and QUARANTINE_PROPERTY in metadata.properties:
-            yield table, heads[table], metadata
+            yield Quarantine(table, heads[table], metadata)
 
 
 def _named(workspace: Workspace, name: str, quarantines: Collection[TableName]) -> TableName:
     """By the name of the table, or of its quarantine."""
-    namespace = workspace.settings.project.namespace
+    namespace, word = workspace.settings.project.namespace, name.lower()
     for table in quarantines:
-        for known in (table, _owner(table)):
-            if name.lower() in (known.name.lower(), known.short(namespace).lower(), str(known).lower()):
-                return table
+        if any(word in (form.short(namespace).lower(), str(form).lower()) for form in (table, _owner(table))):
+            return table
+    meant = [table for table in quarantines if word in (table.name.lower(), _owner(table).name.lower())]
+    if len(meant) > 1:
+        from tidegate.planner.selection import ambiguous_name
+
+        raise ambiguous_name(name, [_owner(table).short(namespace) for table in meant])
+    if meant:
+        return meant[0]
     names = [_owner(table).short(namespace) for table in quarantines]
     near = nearest(name, names)
     remedy = f"Did you mean {' or '.join(near)}?" if near else "`tidegate quarantine list` lists those that have one."
@@ -124,14 +193,21 @@ def _owner(table: TableName) -> TableName:
     return table.beside_quarantine or table
 
 
-class _CountsByRule:
-    """Rows by stage, column and rule, added batch by batch."""
+class CountsByRule:
+    """Rows by status, stage, column and rule, added batch by batch."""
 
-    def __init__(self) -> None:
+    def __init__(self, chosen: QuarantineFilter = QuarantineFilter()) -> None:  # noqa: B008 - frozen
         self.rows = 0
-        self._found: dict[tuple[str, str | None, str], tuple[int, datetime, str]] = {}
+        self.by_status: Counter[str] = Counter()
+        """Of all rows, whether they are chosen or not."""
+
+        self._chosen = chosen
+        self._found: dict[tuple[str, str, str | None, str], tuple[int, datetime, str]] = {}
 
     def add(self, batch: pyarrow.RecordBatch) -> None:
+        for value, count in zip(*_value_counts(statuses_of(batch)), strict=True):
+            self.by_status[value] += count
+        batch = self._chosen.matching(batch)
         self.rows += batch.num_rows
         failures = _failures(batch) if "_failures" in batch.schema.names else _reasons(batch)
         keys = [name for name in failures.column_names if name not in ("row", "run", "at")]
@@ -141,15 +217,23 @@ class _CountsByRule:
             [("row", "count"), ("run_max", "max"), ("at_max", "max")]
         )
         for group in groups.to_pylist():
-            key = group["stage"], *_rule_of(group)
+            key = group["status"], group["stage"], *_rule_of(group)
             rows, at, run = self._found.get(key, (0, group["at_max_max"], group["run_max_max"]))
             newest = max((at, run), (group["at_max_max"], group["run_max_max"]))
             self._found[key] = (rows + group["row_count"], *newest)
 
     def entries(self, table: str) -> Iterator[QuarantineEntry]:
-        for stage, column, rule in sorted(self._found, key=lambda key: tuple(map(str, key))):
-            rows, at, run = self._found[stage, column, rule]
-            yield QuarantineEntry(table, stage, column, rule, rows, run, at)
+        for key in sorted(self._found, key=lambda key: (STATUSES.index(key[0]), *map(str, key[1:]))):
+            status, stage, column, rule = key
+            rows, at, run = self._found[key]
+            yield QuarantineEntry(table, stage, column, rule, rows, run, at, status)
+
+
+def _value_counts(values: Any) -> tuple[list[str], list[int]]:
+    import pyarrow.compute as pc
+
+    counts = pc.value_counts(values)
+    return counts.field("values").to_pylist(), counts.field("counts").to_pylist()
 
 
 def _failures(batch: pyarrow.RecordBatch) -> pyarrow.Table:
@@ -172,7 +256,7 @@ def _reasons(batch: pyarrow.RecordBatch) -> pyarrow.Table:
     reasons = batch.column("_reasons")
     rows = pc.list_parent_indices(reasons)
     columns = {
-        "stage": pc.if_else(_are_records(batch), _LANDING, _CONSTRAINT).take(rows),
+        "stage": pc.if_else(are_records(batch), LANDING, CONSTRAINT).take(rows),
         "reason": pc.list_flatten(reasons),
         "columns": pc.binary_join(batch.column("_columns"), _SEPARATOR).take(rows),
     }
@@ -191,81 +275,31 @@ def _rule_of(group: Mapping[str, Any]) -> tuple[str | None, str]:
     return ", ".join(about) or None, f"{constraint})" if separator else reason
 
 
-def _are_records(batch: pyarrow.RecordBatch) -> Any:
-    """Whether each row is a record of a landing file that could not be read."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if "_line" not in batch.schema.names:
-        return pa.array([False] * batch.num_rows)
-    return pc.is_valid(batch.column("_line"))
-
-
 def _run_of(batch: pyarrow.RecordBatch, rows: Any) -> dict[str, Any]:
-    return {"run": batch.column("_run_id").take(rows), "at": batch.column("_quarantined_at").take(rows)}
+    about = {"run": batch.column("_run_id"), "at": batch.column("_quarantined_at"), "status": statuses_of(batch)}
+    return {name: values.take(rows) for name, values in about.items()}
 
 
 def show_quarantine(
     workspace: Workspace,
     name: str,
     limit: int = 20,
-    stage: str | None = None,
-    column: str | None = None,
-    run: str | None = None,
+    chosen: QuarantineFilter = QuarantineFilter(),  # noqa: B008
 ) -> QuarantinedRows:
     """Rows with their reasons, without the values of hidden columns."""
-    ((table, pointer, metadata),) = _only(_quarantines(workspace, name), name)
-    names = [field.name for field in metadata.fields]
-    of_contract = set(_OF_CONTRACTS) <= set(names)
-    equal = {} if run is None else {"_run_id": run}
+    quarantine = find_quarantine(workspace, name)
+    names = quarantine.columns
     found: list[dict[str, Any]] = []
-    if stage is not None and of_contract:
-        equal["_stage"] = stage
-    for batch in read_batches(pointer, names, equal):
-        matching = _with_column(batch if of_contract else _of_stage(batch, stage), column)
-        found += matching.slice(0, limit + 1 - len(found)).to_pylist()
+    for batch in read_batches(quarantine.pointer, names, chosen.equal(names)):
+        found += chosen.matching(batch).slice(0, limit + 1 - len(found)).to_pylist()
         if len(found) > limit:
             break
     try:
         compiled = workspace.compile()
     except TidegateError:
         compiled = None
-    hidden = hidden_in_table(compiled, table, names)
+    hidden = hidden_in_table(compiled, quarantine.table, names)
     rows = (redact_quarantined({key: plain(value) for key, value in row.items()}, hidden) for row in found[:limit])
     shown = [*(name for name in names if not name.startswith("_")), *(name for name in names if name.startswith("_"))]
-    owner = _owner(table).short(workspace.settings.project.namespace)
+    owner = quarantine.owner.short(workspace.settings.project.namespace)
     return QuarantinedRows(owner, tuple(shown), tuple(rows), len(found) > limit)
-
-
-def _only(
-    tables: Iterator[tuple[TableName, Pointer, TableMetadata]], name: str
-) -> list[tuple[TableName, Pointer, TableMetadata]]:
-    found = list(tables)
-    if not found:
-        raise SelectionError(f"'{name}' has no published quarantine", remedy="A run with quarantine makes one.")
-    return found
-
-
-def _of_stage(batch: pyarrow.RecordBatch, stage: str | None) -> pyarrow.RecordBatch:
-    """Of a model's quarantine."""
-    import pyarrow.compute as pc
-
-    if stage is None:
-        return batch
-    if stage not in _STAGES_OF_MODELS:
-        return batch.slice(0, 0)
-    records = _are_records(batch)
-    return batch.filter(records if stage == _LANDING else pc.invert(records))
-
-
-def _with_column(batch: pyarrow.RecordBatch, column: str | None) -> pyarrow.RecordBatch:
-    """The rows that were refused because of the column; case does not count."""
-    if column is None:
-        return batch
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    columns = batch.column("_columns")
-    matches = pc.equal(pc.utf8_lower(pc.list_flatten(columns)), column.lower())
-    rows = pc.unique(pc.list_parent_indices(columns).filter(matches))
-    return batch.take(rows.cast(pa.int64()))

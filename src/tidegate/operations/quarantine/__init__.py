@@ -1,0 +1,1 @@
+"""Rows that were refused: listing, showing, replaying and waiving them."""
