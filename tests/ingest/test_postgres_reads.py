@@ -152,10 +152,10 @@ def test_a_snapshot_is_read_whole_each_time(shop: Shop) -> None:
 def test_values_are_landed_as_they_are(shop: Shop) -> None:
     shop.execute(
         "ALTER TABLE {t} ADD price numeric(10,2), ADD exact numeric, ADD seen timestamptz, ADD day date, ADD raw bytea,"
-        " ADD body jsonb, ADD ok boolean, ADD ratio double precision",
+        " ADD body jsonb, ADD ok boolean, ADD ratio double precision, ADD hour time",
         "INSERT INTO {t} VALUES (1, '2024-03-31 02:30:00.123456', 'é', 1.10,"
         " 123456789012345678901234567890.12345678901, '2024-03-31 02:30:00+02', '0001-01-01', '\\x00ff',"
-        " '{\"a\": [1]}', true, 0.1)",
+        " '{\"a\": [1]}', true, 0.1, '10:00:00.123456')",
     )
     (row,) = shop.landing(full_snapshot=True).read()
     assert row == {
@@ -170,6 +170,7 @@ def test_values_are_landed_as_they_are(shop: Shop) -> None:
         "body": '{"a": [1]}',
         "ok": True,
         "ratio": 0.1,
+        "hour": "10:00:00.123456",
     }
 
 

@@ -251,7 +251,7 @@ class _Reading:
                 f"whose rows have no key ({ingestion.silver.strategy}), would get its rows twice",
                 where=str(self._zone),
                 remedy="take that change of the contract back; or give it another landing_directory and bronze_table, "
-                "and run with --full-refresh, so that both tables are built from the start",
+                "so that both tables are built from the start",
             )
         self._note(f"{change}: the source is read again from the start")
         return None

@@ -31,6 +31,7 @@ __all__ = ["JdbcReader", "WrittenTask", "value_text", "write_rows"]
 _FETCH_SIZE = 10_000
 _WIDEST = 38
 _TASK = "__tidegate_task"
+_TIMES_OF_DAY = ("time", "timetz")
 _TYPES_OF_JSON = ("boolean", "tinyint", "smallint", "int", "bigint", "decimal", "float", "double")
 _REFUSED = re.compile(
     r".*SPARK_GEN_SUBQ_\d+ WHERE 1=0\. (.*?)(?:; SQL statement:.*)?(?: The error occurred during .*)?", re.DOTALL
@@ -106,8 +107,13 @@ class JdbcReader:
     def _exact(
         self, frame: DataFrame, table: str, conditions: list[str], url: str, options: dict[str, str]
     ) -> DataFrame:
-        """PostgreSQL's numeric may have more digits than Spark's decimal: read such columns as text."""
-        wide = [field.name for field in frame.schema.fields if _is_widest_decimal(field.dataType)]
+        """PostgreSQL's numeric may have more digits than Spark's decimal, and its times of day have more than Spark
+        takes of them: read such columns as text."""
+        wide = [
+            field.name
+            for field in frame.schema.fields
+            if _is_widest_decimal(field.dataType) or str(field.metadata.get("jdbcClientType")) in _TIMES_OF_DAY
+        ]
         if not wide or not options["driver"].startswith("org.postgresql."):
             return frame
         custom = ", ".join(f"{_spark_name(name)} STRING" for name in wide)
