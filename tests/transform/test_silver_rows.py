@@ -164,7 +164,11 @@ def test_the_first_holder_of_a_unique_value_stays(spark: SparkSession) -> None:
     spark.sql(
         "SELECT *, id = 8 AS _is_deleted FROM (TABLE held_emails UNION ALL SELECT 8L, 'free')"
     ).createOrReplaceTempView("target_emails")
-    valid, refused, counts = divide(spark, rules, rows, target="target_emails")
+    try:
+        valid, refused, counts = divide(spark, rules, rows, target="target_emails")
+    finally:
+        for view in ("target_emails", "held_emails"):
+            spark.catalog.dropTempView(view)
     assert [row["id"] for row in valid] == [1, 3, 4, 6, 7]
     assert reasons(refused) == [
         ("unique", ["email a is not unique: an earlier row (id = 1) holds it"]),
