@@ -118,12 +118,13 @@ def test_snapshots_come_in_the_order_of_their_reads_whatever_the_clock_says(shop
     files = "connector, value: files}\n      - {property: endpoint, value: drop/*.csv}\n"
     text = text.replace("connector, value: landing_push}\n", files)
     shop.file("contracts/people.odcs.yml", text.replace("deletion_mode, value: hard}", ALL))
-    for clock, rows, publish in (
-        ("2024-06-01T12:00:00", "1,Paris\n2,Bonn\n3,Rome\n", False),
-        ("2024-06-01T11:00:00", "1,Oslo\n4,Riga\n", True),
-        ("2024-06-01T10:00:00", "1,Kyiv\n5,Cork\n", True),
+    for clock, rows, expected in (
+        ("2024-06-01T12:00:00", "1,Paris\n2,Bonn\n3,Rome\n", []),
+        ("2024-06-01T11:00:00", "1,Oslo\n4,Riga\n", [(1, "Oslo"), (4, "Riga")]),
+        ("2024-06-01T10:00:00", "1,Kyiv\n5,Cork\n", [(1, "Kyiv"), (5, "Cork")]),
     ):
         shop.clock.set(clock)
         shop.file("drop/a.csv", f"id,city\n{rows}")
-        assert shop.run(no_publish=not publish).exit_code == 0
-    assert shop.rows("SELECT id, city FROM silver.people") == [(1, "Kyiv"), (5, "Cork")]
+        assert shop.run(no_publish=not expected).exit_code == 0
+        if expected:
+            assert shop.rows("SELECT id, city FROM silver.people") == expected
