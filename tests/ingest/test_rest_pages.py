@@ -253,7 +253,7 @@ def test_a_server_that_ignores_its_parameters_does_not_keep_the_read_forever(pag
         (b"<html>busy</html>", "the page is not JSON"),
         (b'{"results": [1, 2', "the page is not JSON"),
         (b"\xff\xfe\x00", "the page is not UTF-8 text"),
-        (b'{"error": "no such thing"}', "the page has nothing at content_path 'results'"),
+        (b'{"error": "no such thing"}', "the page has nothing at content_path 'results', only error"),
         (b'{"results": 5}', "the page has no records at content_path 'results' but 5"),
         (b'{"results": [1], "next": 7}', "the page has no address at 'next' but 7"),
         (b"[" * 100_000, "the page is not JSON"),

@@ -54,6 +54,7 @@ LIST = f"""id,day,price,note
 6,2024-01-31,NaN,NULL
 7,2101-01-01,1.10,a
 """
+WHOLE = "; the whole file is left out"
 PLACED = "SELECT _source_file, array_join(_reasons, '; ') FROM bronze.{}__quarantine"
 REFUSED = "SELECT id, _stage, _columns[0], substring(_reasons[0], 1, 100) FROM silver.lists__quarantine"
 
@@ -114,13 +115,15 @@ def test_a_file_and_a_record_that_cannot_be_read_are_in_the_quarantine_of_bronze
     assert reasons == {
         "lists/a.csv": "has 2 fields where 4 are expected",
         "lists/cut.csv.gz": reasons["lists/cut.csv.gz"],
-        "lists/latin.csv": "is not UTF-8: see the byte at offset 10",
-        "lists/nul.csv": "holds a NUL byte, which no text has, at offset 10",
-        "lists/twice.csv": "has 'ID' twice in its header, in columns 1 and 2 (upper and lower case are the same)",
-        "events/latin.jsonl": "is not UTF-8: see the byte at offset 19",
+        "lists/latin.csv": f"is not UTF-8: see the byte at offset 10{WHOLE}",
+        "lists/nul.csv": f"holds a NUL byte, which no text has, at offset 10{WHOLE}",
+        "lists/twice.csv": "has 'ID' twice in its header, in columns 1 and 2 (upper and lower case are the same)"
+        + WHOLE,
+        "events/latin.jsonl": reasons["events/latin.jsonl"],
         "frames/cut.parquet": reasons["frames/cut.parquet"],
-        "frames/empty.parquet": "is empty, so it is no Parquet file",
+        "frames/empty.parquet": f"is empty, so it is no Parquet file{WHOLE}",
     }
+    assert reasons["events/latin.jsonl"].startswith("is not UTF-8: see the byte at offset 19")
     assert reasons["lists/cut.csv.gz"].startswith("is not a whole gzip file: ")
     assert reasons["frames/cut.parquet"].startswith("is no whole Parquet file: ")
     assert sorted(reason for file, reason in rows if file.endswith("a.jsonl")) == [

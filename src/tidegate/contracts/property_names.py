@@ -6,48 +6,13 @@ from collections.abc import Iterator
 
 from tidegate.contracts.element import Element
 from tidegate.contracts.issues import Issue
-from tidegate.contracts.stage_contract import StageContract
+from tidegate.contracts.stage_contract import OF_SILVER, OF_SOURCE, StageContract
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
 
 __all__ = ["silver_name_issues", "source_name_issues"]
 
-_OF_SOURCE = frozenset(
-    [
-        "batch_size",
-        "bronze_table",
-        "capture_instance",
-        "cdc_held_back_seconds",
-        "connector",
-        "content_path",
-        "endpoint",
-        "incremental_parameter",
-        "ingestion_filtering_column",
-        "ingestion_ordering_columns",
-        "ingestion_read_strategy",
-        "json_multiline",
-        "landing_directory",
-        "landing_file_format",
-        "pagination",
-        "source",
-        "source_system",
-        "sql_extraction_mode",
-    ]
-)
-_OF_SILVER = frozenset(
-    [
-        "deletion_detection",
-        "deletion_enabled",
-        "deletion_indicator_column",
-        "deletion_indicator_values",
-        "deletion_max_ratio",
-        "deletion_mode",
-        "null_values",
-        "silver_table",
-        "silver_write_strategy",
-    ]
-)
-_KNOWN = _OF_SOURCE | _OF_SILVER
+_KNOWN = OF_SOURCE | OF_SILVER
 _REQUIRED = ("connector", "source_system", "landing_directory", "landing_file_format", "ingestion_read_strategy")
 _SHORTEST = 8
 """Of shorter names another letter may well be meant."""
@@ -60,13 +25,13 @@ def source_name_issues(contract: StageContract) -> Iterator[Issue]:
     if contract.source is not None:
         yield from _twice(contract.source)
         yield from _misspelt(contract, contract.source)
-        yield from _misplaced(contract.source, _OF_SILVER, "the silver object, not to the source")
+        yield from _misplaced(contract.source, OF_SILVER, "the silver object, not to the source")
 
 
 def silver_name_issues(contract: StageContract, silver: Element) -> Iterator[Issue]:
     yield from _twice(silver)
     yield from _misspelt(contract, silver)
-    yield from _misplaced(silver, _OF_SOURCE, "the source object, not to silver")
+    yield from _misplaced(silver, OF_SOURCE, "the source object, not to silver")
 
 
 def _twice(part: Element) -> Iterator[Issue]:

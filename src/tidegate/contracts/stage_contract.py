@@ -11,9 +11,48 @@ from tidegate.contracts.issues import Issue, value_text
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
 
-__all__ = ["GENERATOR", "StageContract", "is_text"]
+__all__ = ["GENERATOR", "OF_SILVER", "OF_SOURCE", "StageContract", "is_text"]
 
 GENERATOR = "generator_notebook"
+
+OF_SOURCE = frozenset(
+    [
+        "batch_size",
+        "bronze_table",
+        "capture_instance",
+        "cdc_held_back_seconds",
+        "connector",
+        "content_path",
+        "endpoint",
+        "incremental_parameter",
+        "ingestion_filtering_column",
+        "ingestion_ordering_columns",
+        "ingestion_read_strategy",
+        "json_multiline",
+        "landing_directory",
+        "landing_file_format",
+        "pagination",
+        "source",
+        "source_system",
+        "sql_extraction_mode",
+    ]
+)
+"""The custom properties of a source object."""
+
+OF_SILVER = frozenset(
+    [
+        "deletion_detection",
+        "deletion_enabled",
+        "deletion_indicator_column",
+        "deletion_indicator_values",
+        "deletion_max_ratio",
+        "deletion_mode",
+        "null_values",
+        "silver_table",
+        "silver_write_strategy",
+    ]
+)
+"""Those of a silver object."""
 
 _OF_A_SOURCE = frozenset({"source_system", "landing_directory", "landing_file_format", "ingestion_read_strategy"})
 """An object with one of these is meant as the source, also where its connector is missing."""
@@ -79,7 +118,7 @@ class StageContract:
     def missing(self, name: str, table: Element | None, example: str) -> Issue:
         """A property with nearly this name is what was meant."""
         owner = table or self.root
-        near = nearest(name, [*owner.custom, *self.root.custom], 1)
+        near = nearest(name, {*owner.custom, *self.root.custom} - OF_SOURCE - OF_SILVER, 1)
         suggestion = f"add for example {{property: {name}, value: {example}}}"
         if near:
             suggestion = f"'{near[0]}' is set; rename it to '{name}'"

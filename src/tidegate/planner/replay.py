@@ -60,6 +60,11 @@ class QuarantineFilter:
 
     statuses: tuple[str, ...] = (OPEN,)
 
+    @property
+    def takes_all(self) -> bool:
+        """Whether nothing is left out but by the status."""
+        return self == QuarantineFilter(statuses=self.statuses)
+
     def equal(self, columns: Collection[str]) -> dict[str, str]:
         """The part of it that a scan of a table with these columns applies."""
         values = {"_stage": self.stage, "_run_id": self.run, "_source_file": self.file}

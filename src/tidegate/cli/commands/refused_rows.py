@@ -18,7 +18,7 @@ from tidegate.planner.replay import OPEN, STATUSES, QuarantineFilter
 
 if TYPE_CHECKING:
     from tidegate.operations.quarantine.quarantined_rows import QuarantinedRows, QuarantineEntry, QuarantineList
-    from tidegate.operations.quarantine.replay_and_waive import ReplayResult, WaiveResult
+    from tidegate.operations.quarantine.replay_and_waive import ChosenRows, ReplayResult, WaiveResult
 
 __all__ = ["quarantine"]
 
@@ -115,7 +115,8 @@ def _list_lines(listed: QuarantineList, status: str) -> Iterator[OutputLine]:
     closed += [(sum(table.waived for table in listed.tables), "waived")]
     others = ", ".join(f"{count} {name}" for count, name in closed if count and status == OPEN)
     beside = f" (beside {others})" if others else ""
-    yield f"{what} in the quarantine of {plural(len(listed.tables), 'table')}{beside}"
+    holding = sum(table.rows > 0 for table in listed.tables) or len(listed.tables)
+    yield f"{what} in the quarantine of {plural(holding, 'table')}{beside}"
     if listed.entries:
         yield f"Show them with `tidegate quarantine show {listed.entries[0].table}`."
 
@@ -179,6 +180,8 @@ def _row_lines(rows: QuarantinedRows, limit: int, full: bool, statuses: tuple[st
         yield TextTable(names, cells, None if full else WIDEST_CELL)
     more = f", and more: see --limit (now {limit})" if rows.more else ""
     yield f"{plural(len(rows.rows), 'row')}{more}"
+    if not rows.rows:
+        yield f"`tidegate quarantine list {rows.table} --status all` lists what there is."
     if not full and (cut := cut_cells(cells)):
         yield f"{plural(cut, 'value')} cut at {WIDEST_CELL} characters: --full or --json shows all of them."
 
@@ -229,7 +232,7 @@ def replay(invocation: Invocation, table: str, rows: QuarantineFilter, variables
 def _replay_lines(result: ReplayResult) -> Iterator[OutputLine]:
     chosen = result.chosen
     if not chosen.rows:
-        yield f"Nothing to replay: no open row in the quarantine of {chosen.table} matches."
+        yield from _nothing_lines("replay", chosen)
     elif chosen.dry_run:
         yield _entries_table(chosen.entries)
         yield f"{plural(chosen.rows, 'row')} of {chosen.table} would be replayed"
@@ -246,18 +249,28 @@ def _replay_lines(result: ReplayResult) -> Iterator[OutputLine]:
             yield f"{plural(missing, 'row')} cannot be replayed: bronze has them no more. They stay open."
 
 
+def _nothing_lines(verb: str, chosen: ChosenRows) -> Iterator[OutputLine]:
+    yield f"Nothing to {verb}: no open row in the quarantine of {chosen.table} matches."
+    if chosen.others:
+        yield "These are open:"
+        yield _entries_table(chosen.others)
+
+
 @quarantine.command()
 @click.argument("table")
 @_filter_options
+@click.option("--all", "every", is_flag=True, help="All open rows of TABLE.")
 @click.option("--note", metavar="TEXT", help="Why the rows need not be corrected; stands beside them.")
 @click.option("--dry-run", is_flag=True, help="Only count the rows that would be waived.")
 @common_options
 @pass_invocation
-def waive(invocation: Invocation, table: str, rows: QuarantineFilter, note: str | None, dry_run: bool) -> None:
-    """Mark open rows as waived: accepted as missing, no longer listed, and not replayed.
+def waive(
+    invocation: Invocation, table: str, rows: QuarantineFilter, every: bool, note: str | None, dry_run: bool
+) -> None:
+    """Mark open rows as waived: accepted as missing, no longer listed, and not replayed. It cannot be undone.
 
-    TABLE itself is not touched. A row that is refused again for other reasons, when a changed contract judges all rows
-    again, is open again.
+    Choose rows by a filter, or all with --all. TABLE itself is not touched. A row that is refused again for other
+    reasons, when a changed contract judges all rows again, is open again.
 
     \b
     Example:
@@ -266,6 +279,9 @@ def waive(invocation: Invocation, table: str, rows: QuarantineFilter, note: str 
     invocation.command = "quarantine waive"
     from tidegate.operations.quarantine.replay_and_waive import waive_quarantine  # only here, as above
 
+    if rows.takes_all != every:
+        message = "--all and a filter contradict each other" if every else "say which rows to waive"
+        raise click.UsageError(f"{message}: a filter, such as --rule, or --all")
     output = invocation.output()
     result = waive_quarantine(open_workspace(invocation), table, rows, note=note, dry_run=dry_run, report=output.note)
     output.show(result.document(), lambda: _waive_lines(result))
@@ -274,7 +290,7 @@ def waive(invocation: Invocation, table: str, rows: QuarantineFilter, note: str 
 def _waive_lines(result: WaiveResult) -> Iterator[OutputLine]:
     chosen = result.chosen
     if not chosen.rows:
-        yield f"Nothing to waive: no open row in the quarantine of {chosen.table} matches."
+        yield from _nothing_lines("waive", chosen)
     elif chosen.dry_run:
         yield _entries_table(chosen.entries)
         yield f"{plural(chosen.rows, 'row')} of {chosen.table} would be waived"

@@ -21,6 +21,7 @@ from tidegate.ingest.port import Batch, Bounds, Extent, SourceRequest
 from tidegate.ingest.rest.page_detection import detected
 from tidegate.ingest.rest.page_server import PageServer, RawPage, with_parameters
 from tidegate.ingest.rest.rest_pages import (
+    NoContentError,
     ReadPage,
     first_target,
     greatest,
@@ -142,7 +143,9 @@ class RestConnector:
             return read_page(raw.body, source.format, source.multiline, source.content_path)
         except ValueError as error:
             # A proxy or a server that restarts answers so for a while.
-            raise self._server.unexpected(f"the page {error}", raw.target, FailureKind.CONNECTION_FAILED) from None
+            remedy = "correct 'content_path' of the contract" if isinstance(error, NoContentError) else None
+            kind = FailureKind.CONNECTION_FAILED
+            raise self._server.unexpected(f"the page {error}", raw.target, kind, remedy) from None
 
     def _reached(self, raw: RawPage, page: ReadPage, bound: str | None) -> str | None:
         column = self._source.filtering_column

@@ -22,10 +22,17 @@ from tidegate.contracts.rest_pagination import (
 )
 from tidegate.ingest.rest.page_server import with_parameters
 
-__all__ = ["ReadPage", "first_target", "greatest", "next_link", "next_parameters", "read_page"]
+__all__ = ["NoContentError", "ReadPage", "first_target", "greatest", "next_link", "next_parameters", "read_page"]
 
 _LINK = re.compile(r'<([^>]*)>\s*((?:;\s*[\w*]+\s*=\s*(?:"[^"]*"|[^",;\s]+)\s*)*)')
 _REL = re.compile(r';\s*rel\s*=\s*(?:"([^"]*)"|([^",;\s]+))', re.IGNORECASE)
+
+
+_MOST_KEYS = 10
+
+
+class NoContentError(ValueError):
+    """The page has not what `content_path` names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +177,8 @@ def _records(document: Any, content_path: str) -> list[Any]:
     try:
         content = _step_down(document, content_path)
     except LookupError:
-        raise ValueError(f"has nothing at content_path '{content_path}'") from None
+        keys = f", only {', '.join(list(document)[:_MOST_KEYS])}" if isinstance(document, dict) and document else ""
+        raise NoContentError(f"has nothing at content_path '{content_path}'{keys}") from None
     if content is None:
         return []
     if isinstance(content, list):

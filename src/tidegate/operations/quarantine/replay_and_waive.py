@@ -24,13 +24,13 @@ from tidegate.runs.result import RunResult
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["ReplayResult", "WaiveResult", "replay_quarantine", "waive_quarantine"]
+__all__ = ["ChosenRows", "ReplayResult", "WaiveResult", "replay_quarantine", "waive_quarantine"]
 
 _TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class _Chosen:
+class ChosenRows:
     table: str
     rows: int
     """Open rows that were chosen."""
@@ -39,6 +39,8 @@ class _Chosen:
     """By stage, column and rule."""
 
     dry_run: bool
+    others: tuple[QuarantineEntry, ...] = ()
+    """Where none was chosen by a filter: the open ones."""
 
     def document(self) -> dict[str, Any]:
         quarantine = [asdict(entry) for entry in self.entries]
@@ -47,7 +49,7 @@ class _Chosen:
 
 @dataclass(frozen=True, slots=True)
 class ReplayResult:
-    chosen: _Chosen
+    chosen: ChosenRows
     run: RunResult | None = None
     """None: there was nothing to replay, or it was not to be done."""
 
@@ -66,7 +68,7 @@ class ReplayResult:
 
 @dataclass(frozen=True, slots=True)
 class WaiveResult:
-    chosen: _Chosen
+    chosen: ChosenRows
     waived: int
     by: str
     note: str | None
@@ -139,10 +141,13 @@ def waive_quarantine(
     raise AssertionError("the last try returns or raises")
 
 
-def _choose(workspace: Workspace, quarantine: Quarantine, rows: QuarantineFilter, dry_run: bool) -> _Chosen:
+def _choose(workspace: Workspace, quarantine: Quarantine, rows: QuarantineFilter, dry_run: bool) -> ChosenRows:
     counts = count_by_rule(quarantine, rows)
     table = quarantine.owner.short(workspace.settings.project.namespace)
-    return _Chosen(table, counts.rows, tuple(counts.entries(table)), dry_run)
+    others = (
+        () if counts.rows or rows.takes_all else tuple(count_by_rule(quarantine, QuarantineFilter()).entries(table))
+    )
+    return ChosenRows(table, counts.rows, tuple(counts.entries(table)), dry_run, others)
 
 
 def _of_contract(workspace: Workspace, name: str) -> Quarantine:
@@ -153,7 +158,8 @@ def _of_contract(workspace: Workspace, name: str) -> Quarantine:
     if "_line" in quarantine.columns:
         raise SelectionError(
             f"the quarantine of {table} holds records of landing files that cannot be read, and no rows of a contract",
-            remedy="Deliver the corrected records in a new file; the next run reads it.",
+            remedy="Deliver the corrected records in a new file, which the next run reads. These entries stay: they "
+            "say what was left out.",
         )
     raise SelectionError(
         f"{table} is not made by a contract: the rows of its quarantine have no stages to go through again",

@@ -108,6 +108,9 @@ class ZoneSource:
         return []
 
 
+_LEFT_OUT = "; the whole file is left out"
+
+
 class UnreadableFiles(ZoneSource):
     """Files of which nothing can be read: each is one bad record, without a text."""
 
@@ -121,7 +124,7 @@ class UnreadableFiles(ZoneSource):
 
     def bad_records(self, target: StructType) -> list[DataFrame]:
         nothing: list[str] = []
-        rows = [([file.why], nothing, str(file.path), file.line, None) for file in self._files]
+        rows = [([f"{file.why}{_LEFT_OUT}"], nothing, str(file.path), file.line, None) for file in self._files]
         return [self._session.createDataFrame(rows, BAD_RECORD_SCHEMA)]
 
 
