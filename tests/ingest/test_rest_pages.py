@@ -203,6 +203,22 @@ def test_a_page_that_does_not_say_where_the_end_is_fails(pagination: Any, messag
         project(tmp_path, server).land(ingestion(**REST, pagination=pagination))
 
 
+@pytest.mark.parametrize("kind", ["json_link", "cursor"])
+def test_a_first_page_that_lacks_the_path_to_the_next_one_is_noted(kind: str, tmp_path: Path) -> None:
+    """The path may be wrong, and then all other pages are missing. A path that is there with null is the end."""
+    notes = []
+    for number, path in enumerate(("nxt", "paging.next", "next")):
+        with serving(lambda call: Answer({"results": [1], "next": None})) as server:
+            done = project(tmp_path / str(number), server).land(
+                ingestion(**REST, pagination={"kind": kind, "path": path})
+            )
+        notes.append(done.notes)
+    told = (
+        "only one page was read: it has nothing at '{}', where 'pagination' looks for the next one, only results, next"
+    )
+    assert notes == [(told.format("nxt"),), (told.format("paging.next"),), ()]
+
+
 def test_a_page_is_landed_byte_by_byte(tmp_path: Path) -> None:
     body = b'\xef\xbb\xbf{"results" :\n[ {"b":1.10,"b":2, "a":"\\u00e9 \xc3\xa9"} ]\t}\r\n'
     with serving(lambda call: Answer(body)) as server:

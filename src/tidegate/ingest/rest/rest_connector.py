@@ -23,6 +23,7 @@ from tidegate.ingest.rest.page_server import PageServer, RawPage, with_parameter
 from tidegate.ingest.rest.rest_pages import (
     NoContentError,
     ReadPage,
+    absent_path,
     first_target,
     greatest,
     next_link,
@@ -84,6 +85,8 @@ class RestConnector:
             reached = self._reached(raw, page, position.reached or bounds.lower)
             position = self._with_form(raw, page, position)
             following = self._next(raw, page, position, reached)
+            if following is None:
+                self._note_absent_path(position, page)
             if following is None and reached is None and self._is_bound_expected(position, page):
                 raise self._without_values(raw)
             if following is not None and following.target in visited:
@@ -108,6 +111,15 @@ class RestConnector:
 
     def close(self) -> None:
         self._server.close()
+
+    def _note_absent_path(self, position: _Position, page: ReadPage) -> None:
+        """A wrong path ends a read at its first page as if it were the only one."""
+        if "pagination" not in self._source.properties or position.page != 1:
+            return
+        if path := absent_path(self._pagination, page):
+            keys = ", ".join(list(page.document)[:10])
+            sought = f"nothing at '{path}', where 'pagination' looks for the next one, only {keys}"
+            self._request.note(f"only one page was read: it has {sought}")
 
     def _start(self, bounds: Bounds) -> _Position:
         target = self._server.target

@@ -22,7 +22,16 @@ from tidegate.contracts.rest_pagination import (
 )
 from tidegate.ingest.rest.page_server import with_parameters
 
-__all__ = ["NoContentError", "ReadPage", "first_target", "greatest", "next_link", "next_parameters", "read_page"]
+__all__ = [
+    "NoContentError",
+    "ReadPage",
+    "absent_path",
+    "first_target",
+    "greatest",
+    "next_link",
+    "next_parameters",
+    "read_page",
+]
 
 _LINK = re.compile(r'<([^>]*)>\s*((?:;\s*[\w*]+\s*=\s*(?:"[^"]*"|[^",;\s]+)\s*)*)')
 _REL = re.compile(r';\s*rel\s*=\s*(?:"([^"]*)"|([^",;\s]+))', re.IGNORECASE)
@@ -95,6 +104,19 @@ def next_link(pagination: Pagination, page: ReadPage, headers: Mapping[str, str]
                 rel = _REL.search(attributes)
                 if rel and pagination.rel.lower() in (rel[1] or rel[2]).lower().split():
                     return str(address)
+    return None
+
+
+def absent_path(pagination: Pagination, page: ReadPage) -> str | None:
+    """The path that should lead to the next page, where the page has no such key, not even with null."""
+    if not isinstance(pagination, JsonLinks | CursorPages) or not isinstance(page.document, dict):
+        return None
+    if pagination.path in page.document:
+        return None
+    try:
+        _step_down(page.document, pagination.path)
+    except LookupError:
+        return pagination.path
     return None
 
 
