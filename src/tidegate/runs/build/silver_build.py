@@ -59,7 +59,8 @@ def write_silver(build: TableBuild) -> WriteOutcome:
         delivered = _replayed(build, bronze) if decision.replay else new_rows(session, build.query, sources)
         build.notes += _without_indicator(ingestion, delivered.columns)
     fault("after_build", build.table)
-    exists = not decision.rebuild and isinstance(run.lake.table(build.table), TableMetadata)
+    former = None if decision.rebuild else run.lake.table(build.table)
+    exists = isinstance(former, TableMetadata)
     rows_judged = validated(
         session,
         delivered,
@@ -68,7 +69,7 @@ def write_silver(build: TableBuild) -> WriteOutcome:
         ingestion.version,
         run.run_id,
         run.started_at,
-        target=build.table.quoted if exists else None,
+        target=_as_it_is(build.table, former) if isinstance(former, TableMetadata) else None,
         written_once=_is_written_once(build.settings, exists),
     )
     with build.phases.timed("iceberg_write"), rows_judged as rows, _shown_if_refused(build, stage, rows):
@@ -112,6 +113,12 @@ def _marks(build: TableBuild, delivered: DataFrame) -> Iterator[Replayed | None]
         yield Replayed(_REPLAYED, StatusChange(replay.by, run.started_at, run.run_id))
     finally:
         build.session.catalog.dropTempView(_REPLAYED)
+
+
+def _as_it_is(table: TableName, metadata: TableMetadata) -> str | None:
+    """Rows of the table as SQL that gives the same after the write; None where it has none."""
+    snapshot = metadata.current_snapshot_id
+    return None if snapshot is None else f"{table.quoted} VERSION AS OF {snapshot}"
 
 
 def _is_written_once(settings: ModelSettings, exists: bool) -> bool:
