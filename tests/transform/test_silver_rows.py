@@ -284,6 +284,20 @@ def test_a_quality_rule_that_cannot_run_fails(spark: SparkSession, query: str, m
         divide(spark, replace(ORDERS, quality=(QualityRule("wrong", query),)), [{"id": "1", "amount": "3"}])
 
 
+def test_a_condition_that_fails_at_a_row_is_named(spark: SparkSession) -> None:
+    quality = (QualityRule("large", "amount > 100"), QualityRule("share", "100 / amount > 50"))
+    with pytest.raises(QueryError, match="quality rule 'share' cannot be evaluated: Division by zero"):
+        divide(spark, replace(ORDERS, quality=quality), [{"id": "1", "amount": "1"}, {"id": "2", "amount": "0"}])
+
+
+def test_no_pattern_is_searched_for_in_a_value_that_is_far_too_long(spark: SparkSession) -> None:
+    text = SilverColumn("text", "string", ("text",), options={"pattern": "^(a|aa)+$"})
+    row = {"id": "1", "text": "a" * 100_000}
+    short = replace(text, options={**text.options, "maxLength": 100})
+    _, refused, _ = divide(spark, replace(ORDERS, columns=(ID, short)), [row])
+    assert refused[0]["_failures"][0]["rule"] == "maxLength"
+
+
 def test_without_a_key_rows_are_found_by_all_columns(spark: SparkSession) -> None:
     tags = SilverColumn("tags", "map<string,int>", ("tags",))
     rule = QualityRule("dirty", "SELECT * FROM orders WHERE amount IS NULL")

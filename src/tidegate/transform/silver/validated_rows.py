@@ -45,6 +45,7 @@ from tidegate.transform.silver.sql_rules import (
     SqlRule,
     flag_rows,
     is_scalar,
+    named_rule,
     read_rule,
     scalar_failures,
 )
@@ -204,9 +205,23 @@ def _explained(rules: SilverRules) -> Iterator[None]:
         raise
     except Exception as error:
         failure = read_failure(error)
+        if "StackOverflowError" in f"{failure.message} {error}":
+            raise _out_of_stack(rules) from error
         if failure.kind is not FailureKind.QUERY_REJECTED:
             raise
         raise QueryError(f"the rows of {rules.name} cannot be validated: {failure.message}") from error
+
+
+def _out_of_stack(rules: SilverRules) -> QueryError:
+    patterns = [
+        f"{column.name} ({column.options['pattern']})" for column in rules.columns if "pattern" in column.options
+    ]
+    return QueryError(
+        f"the rows of {rules.name} cannot be validated: Java ran out of stack at a long value: some patterns take it "
+        f"for each character; columns with a pattern: {', '.join(patterns) or 'only those inside of columns'}",
+        remedy="Give the column a maxLength of at most some thousand characters, beyond which no pattern is "
+        "searched for, or write the pattern without a repeated choice: ^a+$ for ^(a|aa)+$.",
+    )
 
 
 def _short_methods(session: SparkSession) -> AbstractContextManager[None]:
@@ -265,9 +280,10 @@ def _divide(
         )
     for column in looked_at:
         judged = flag_repeated(session, judged, rules, column, target, base)
-    judged, scalar = _judge(session, stack, judged, rules, sql_rules, looked_at, is_costly=has_dropped)
-    is_changed = has_dropped or looked_at or sql_rules
-    counts = _counts(judged, summary, applies) if is_changed else _unchanged_counts(summary)
+    with named_rule(judged, sql_rules):
+        judged, scalar = _judge(session, stack, judged, rules, sql_rules, looked_at, is_costly=has_dropped)
+        is_changed = has_dropped or looked_at or sql_rules
+        counts = _counts(judged, summary, applies) if is_changed else _unchanged_counts(summary)
     counts.require_sum(rules.name)
     names = [quote(column.name) for column in rules.columns]
     valid = judged.where(f"{STAGE} IS NULL").select(*names, "_commit_time", "_sequence", DELETED)

@@ -1,7 +1,7 @@
 """The constraints of a column as Spark SQL conditions that hold for values that break them.
 
 NULL breaks none but `required` and `primaryKey`. A `pattern` is searched for, as in ECMA-262 and JSON Schema: anchor it
-with ^ and $ where it is about the whole value. It is read as Java's regular expression.
+with ^ and $ where it is about the whole value. It is read as Java's regular expression, in which $ is the end alone.
 """
 
 from __future__ import annotations
@@ -17,11 +17,15 @@ from tidegate.contracts.text_formats import INTEGER_FORMATS, text_has_format
 from tidegate.datatypes import DataType
 from tidegate.errors import QueryError
 from tidegate.names import literal, quote
-from tidegate.sql_literals import require_pattern
+from tidegate.sql_literals import at_the_very_end, require_pattern
 from tidegate.transform.silver.silver_frame import as_text
 from tidegate.transform.silver.text_casts import ColumnCast, part_cast
 
 __all__ = ["ValueRule", "column_rules"]
+
+
+_SEARCHED = 1000
+"""Characters in which a pattern is searched for also where the value is too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +137,11 @@ def _text_rules(cast: ColumnCast, value: str) -> Iterator[ValueRule]:
             require_pattern(str(pattern))
         except ValueError as error:
             raise _wrong(cast, "pattern", pattern, str(error)) from None
-        yield ValueRule("pattern", f"NOT {value} RLIKE {literal(str(pattern))}", f"does not match {pattern}")
+        breaks = f"NOT {value} RLIKE {literal(at_the_very_end(str(pattern)))}"
+        if most is not None:
+            # Java takes stack for each character of some patterns, and a value that is too long breaks a rule already.
+            breaks = f"{length} <= {max(most, _SEARCHED)} AND {breaks}"
+        yield ValueRule("pattern", breaks, f"does not match {pattern}")
     if (name := options.get("format")) is None:
         return
     if cast.column.logical_type == "time":
