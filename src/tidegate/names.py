@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-__all__ = ["TableName", "is_plain_name", "literal", "nearest", "quote", "why_not_a_name"]
+__all__ = ["TableName", "is_plain_name", "is_zone_name", "literal", "nearest", "quote", "why_not_a_name"]
 
 _QUARANTINE = "__quarantine"
 
@@ -97,11 +97,22 @@ def _distance(a: str, b: str, limit: int) -> int:
     return previous[-1]
 
 
+_LONGEST_ZONE, _LONGEST_FILE_NAME = 1000, 255
+"""Bytes: what file systems take, with room for the root and the files."""
 _PLAIN = re.compile(r"\w[\w-]*")
 
 
 def is_plain_name(name: str) -> bool:
     return _PLAIN.fullmatch(name) is not None
+
+
+def is_zone_name(name: str) -> bool:
+    """A path below the landing root; names that begin with '_' or '.' are never read."""
+    parts = name.split("/")
+    fits = "\0" not in name and len(name.encode("utf-8", "replace")) <= _LONGEST_ZONE
+    return fits and all(
+        part[:1] not in ("", "_", ".") and len(part.encode("utf-8", "replace")) <= _LONGEST_FILE_NAME for part in parts
+    )
 
 
 @lru_cache(maxsize=256)

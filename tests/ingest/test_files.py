@@ -38,6 +38,25 @@ def test_files_land_in_the_order_of_their_times_each_once_by_content(tmp_path: P
     assert shop.pages() == ["1", "2", "2 changed"]
 
 
+def test_a_file_that_has_its_former_content_again_is_landed_again(tmp_path: Path) -> None:
+    shop = LandingProject(tmp_path)
+    for second, text in enumerate(("old", "new", "old", "old", "new"), 1):
+        drop(tmp_path, "a.csv", text, 10 * second)
+        shop.land(ingestion(**FILES))
+    assert shop.pages() == ["old", "new", "old", "new"]
+
+
+def test_files_that_take_turns_are_landed_once(tmp_path: Path) -> None:
+    """Each day's file is renamed when the next one comes."""
+    shop = LandingProject(tmp_path)
+    drop(tmp_path, "yesterday.csv", "1", 10)
+    for day in range(2, 5):
+        drop(tmp_path, "today.csv", str(day), 10 * day)
+        shop.land(ingestion(**FILES))
+        (tmp_path / "drop/today.csv").rename(tmp_path / "drop/yesterday.csv")
+    assert shop.pages() == ["1", "2", "3", "4"]
+
+
 def test_a_snapshot_is_all_files_as_soon_as_one_of_them_differs(tmp_path: Path) -> None:
     shop = LandingProject(tmp_path)
     drop(tmp_path, "a.csv", "1", 10)

@@ -22,6 +22,7 @@ from tidegate.contracts.stage_contract import StageContract
 from tidegate.errors import ConfigError, LandingError, OptionsError, RunCancelledError, SourceError
 from tidegate.faults import FAULT_POINTS
 from tidegate.ingest import logical_run
+from tidegate.ingest.bound_origin import bound_origin
 from tidegate.ingest.bronze_position import BronzePosition, bronze_position, checkpoint_text
 from tidegate.ingest.landing_folder import exclusive
 from tidegate.ingest.port import Bounds, ReadProgress
@@ -230,10 +231,12 @@ def test_bronze_says_which_files_it_has_and_where_the_next_read_starts(tmp_path:
     files = (ConsumedFile("run-1/000001.json", 1, 1, "run-1"),)
     zone = write_consumed(str(tmp_path), Consumed("orders", files))
     progress = Progress("run-1", "f", "full", "append_only", zones={"orders": zone})
-    properties = {"tidegate.progress": progress.to_json(), "tidegate.checkpoint": checkpoint_text("7")}
+    origin = bound_origin(ingestion(**COUNTING).source)
+    checkpoint = checkpoint_text(BronzePosition("7", origin))
+    properties = {"tidegate.progress": progress.to_json(), "tidegate.checkpoint": checkpoint}
     table = dataclasses.replace(table, table_location=str(tmp_path), properties=properties)
-    assert bronze_position(table, "orders") == BronzePosition("7", frozenset({"run-1/000001.json"}))
-    assert bronze_position(table, "other") == BronzePosition("7")
+    assert bronze_position(table, "orders") == BronzePosition("7", origin, frozenset({"run-1/000001.json"}))
+    assert bronze_position(table, "other") == BronzePosition("7", origin)
     assert bronze_position(None, "orders") == BronzePosition()
 
 

@@ -13,7 +13,11 @@ import pytest
 
 from tests.ingest.sql_projects import KilledError, Landing, kill_at, source_settings, table_contract
 from tests.sources.postgres import Postgres, free_port
+from tidegate.config import ZoneSettings
 from tidegate.errors import FailureKind, SourceError
+from tidegate.project.landing_files import ZoneFile
+from tidegate.transform.landing.bronze_read import read_bronze
+from tidegate.transform.landing.delivery import Delivery
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -148,10 +152,10 @@ def test_a_snapshot_is_read_whole_each_time(shop: Shop) -> None:
 def test_values_are_landed_as_they_are(shop: Shop) -> None:
     shop.execute(
         "ALTER TABLE {t} ADD price numeric(10,2), ADD exact numeric, ADD seen timestamptz, ADD day date, ADD raw bytea,"
-        " ADD body jsonb, ADD ok boolean, ADD ratio double precision",
+        " ADD body jsonb, ADD ok boolean, ADD ratio double precision, ADD hour time",
         "INSERT INTO {t} VALUES (1, '2024-03-31 02:30:00.123456', 'é', 1.10,"
         " 123456789012345678901234567890.12345678901, '2024-03-31 02:30:00+02', '0001-01-01', '\\x00ff',"
-        " '{\"a\": [1]}', true, 0.1)",
+        " '{\"a\": [1]}', true, 0.1, '10:00:00.123456')",
     )
     (row,) = shop.landing(full_snapshot=True).read()
     assert row == {
@@ -166,12 +170,85 @@ def test_values_are_landed_as_they_are(shop: Shop) -> None:
         "body": '{"a": [1]}',
         "ok": True,
         "ratio": 0.1,
+        "hour": "10:00:00.123456",
     }
+
+
+@pytest.mark.parametrize("file_format", ["csv", "tsv", "json", "jsonl"])
+def test_texts_are_in_bronze_as_those_of_parquet(file_format: str, shop: Shop) -> None:
+    shop.execute(
+        "ALTER TABLE {t} ADD seen timestamptz, ADD exact numeric, ADD ratio float8, ADD raw bytea, ADD tags text[]",
+        "INSERT INTO {t} VALUES (1, '2024-03-31 02:30:00.123456', '  pad ', '2024-03-31 02:30:00.000001+02', 1.10,"
+        r" 'NaN', '\x00ff', '{a,NULL}'), (2, '9999-12-31 23:59:59.999999', E'\t', '0001-01-01', NULL, '-0',"
+        " NULL, '{}'), (3, NULL, '', NULL, NULL, NULL, NULL, NULL), (4, NULL, NULL, NULL, -0.00, 1e-320, NULL, NULL),"
+        r""" (5, '2024-01-01', E'cr\r "q" \\ lf\n', NULL, 1, 'Infinity', NULL, NULL)""",
+    )
+    rules = {"full_snapshot": True, "batched": True, "ordering_columns": ("id",)}
+    expected, landing = shop.landing(**rules), shop.landing(**rules, format=file_format)
+    assert bronze_texts(landing) == bronze_texts(expected)
+
+
+def bronze_texts(landing: Landing) -> list[tuple[str | None, ...]]:
+    landing.land()
+    folder = landing.settings.landing.root / landing.ingestion.source.zone
+    files = [
+        ZoneFile(path.relative_to(folder).as_posix(), path.stat().st_size, path.stat().st_mtime_ns)
+        for path in sorted(folder.glob("run-*/*"))
+    ]
+    source = landing.ingestion.source
+    settings = ZoneSettings(format=source.format, raw=True, bad_records="quarantine", by_name=True)
+    delivery = Delivery("run-1", datetime.now(UTC))
+    frame = read_bronze(landing.session, folder, files, settings, None, True, delivery).frame
+    rows = frame.select(*(name for name in sorted(frame.columns) if name[0] != "_")).collect()
+    return sorted((tuple(row) for row in rows), key=repr)
+
+
+def test_a_null_that_a_csv_file_cannot_hold_ends_the_read(shop: Shop) -> None:
+    shop.execute("ALTER TABLE {t} DROP id, DROP updated_at", "INSERT INTO {t} VALUES ('a'), (NULL)")
+    with pytest.raises(SourceError, match="has a blank line for each NULL of its only column 'note'") as caught:
+        shop.landing(full_snapshot=True, format="csv").land()
+    assert "parquet or json" in str(caught.value.remedy)
+    shop.execute("DELETE FROM {t} WHERE note IS NULL", "INSERT INTO {t} VALUES ('')")
+    assert bronze_texts(shop.landing(full_snapshot=True, format="csv")) == [("",), ("a",)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("timestamptz", ("2024-01-01", "infinity", "2025-01-01")),
+        ("float8", ("1", "NaN", "2")),
+        ("numeric", ("1", "NaN", "2")),
+    ],
+)
+def test_infinity_is_read_once_and_is_no_bound(kind: str, values: tuple[str, ...], shop: Shop) -> None:
+    shop.execute(
+        f"ALTER TABLE {{t}} ADD mark {kind}",
+        *(f"INSERT INTO {{t}} VALUES ({id}, NULL, NULL, '{value}')" for id, value in enumerate(values[:2])),
+    )
+    landing = shop.landing(filtering_column="mark")
+    assert sorted(ids(landing.read())) == [0, 1]
+    assert landing.last is not None
+    (note,) = landing.last.notes
+    assert "has rows with infinity or NaN in 'mark', which only the first read takes" in note
+    shop.execute(f"INSERT INTO {{t}} VALUES (2, NULL, NULL, '{values[2]}')")
+    assert ids(landing.read()) == [2]
+    assert landing.read() == []
+
+
+def test_a_timestamp_that_spark_cannot_read_is_named(shop: Shop) -> None:
+    shop.insert((1, "infinity"))
+    with pytest.raises(
+        SourceError, match="infinity as a timestamp without time zone, which Spark cannot read"
+    ) as caught:
+        shop.landing(full_snapshot=True).land()
+    assert "view" in str(caught.value.remedy)
 
 
 def test_a_column_without_values_gives_no_bound(shop: Shop) -> None:
     shop.insert((1, None))
-    with pytest.raises(SourceError, match=r"every row of table .* has NULL in 'updated_at'") as caught:
+    with pytest.raises(
+        SourceError, match=r"every row of table .* has NULL or no finite value in 'updated_at'"
+    ) as caught:
         shop.landing(filtering_column="updated_at").read()
     assert caught.value.kind is FailureKind.QUERY_REJECTED
 

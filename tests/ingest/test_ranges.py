@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tidegate.errors import LandingError
 from tidegate.ingest.sql.sql_dialects import POSTGRES, TRANSACT_SQL, SqlColumn, SqlDialect, ValueKind, generic_dialect
 from tidegate.ingest.sql.sql_reads import Key, SqlTableRead, with_key
 
@@ -131,9 +132,38 @@ def test_the_bound_is_the_greatest_value_above_the_former_one(engine: str) -> No
     finally:
         close()
     empty, close = start([])
-    assert empty(read.greatest()) == [(None,)]
+    assert empty(read.greatest())[0][0] is None
     assert empty(read.has_rows()) == [(0,)]
     close()
+
+
+def test_infinity_is_no_bound_and_is_read_once() -> None:
+    duck = duckdb.connect()
+    duck.execute("CREATE TABLE orders (id INTEGER, seen TIMESTAMP)")
+    duck.execute("INSERT INTO orders VALUES (1, '2024-01-01'), (2, 'infinity'), (3, NULL), (4, '-infinity')")
+    read = SqlTableRead(POSTGRES, "orders", filtering=SqlColumn("seen", ValueKind.TIMESTAMP))
+    assert duck.execute(read.greatest()).fetchall() == [("2024-01-01 00:00:00", 1)]
+    first = replace(read, upper="2024-01-01 00:00:00")
+    assert ids_of(duck, first) == [1, 2, 3, 4]
+    duck.execute("INSERT INTO orders VALUES (5, '2025-01-01')")
+    later = replace(read, lower="2024-01-01 00:00:00")
+    assert duck.execute(later.greatest()).fetchall() == [("2025-01-01 00:00:00", 1)]
+    assert ids_of(duck, replace(later, upper="2025-01-01 00:00:00")) == [5]
+    duck.close()
+
+
+def ids_of(duck: duckdb.DuckDBPyConnection, read: SqlTableRead) -> list[int]:
+    return [row[0] for row in duck.execute(f"SELECT id FROM orders WHERE {read.whole()} ORDER BY id").fetchall()]
+
+
+@pytest.mark.parametrize("dialect", [TRANSACT_SQL, generic_dialect("jdbc:h2:")])
+@pytest.mark.parametrize("kind", [ValueKind.NUMBER, ValueKind.BINARY])
+@pytest.mark.parametrize("text", ["1 OR 1=1", "0'; DROP TABLE orders; --", "１", "", "NaN"])
+def test_a_bound_that_stands_without_quotes_is_a_number(dialect: SqlDialect, kind: ValueKind, text: str) -> None:
+    if kind is ValueKind.BINARY and not text:
+        pytest.skip("no bytes")
+    with pytest.raises(LandingError, match="where a number"):
+        dialect.literal(text, kind)
 
 
 def test_key_columns_follow_those_that_order() -> None:

@@ -316,6 +316,23 @@ def test_the_greatest_value_that_was_seen_is_the_next_bound(tmp_path: Path) -> N
     assert len(shop.manifests()) == 2
 
 
+@pytest.mark.parametrize("rows", [[{"changed": None}] * 5, [{"id": 1}] * 4])
+def test_records_without_a_value_give_no_bound_and_are_not_landed_again_and_again(
+    tmp_path: Path, rows: list[dict[str, Any]]
+) -> None:
+    def answer(call: Call) -> Answer:
+        page = int(call.query["page"])
+        return Answer({"results": rows[page * 2 - 2 : page * 2], "page": page})
+
+    with serving(answer) as server:
+        shop = project(tmp_path, server)
+        for _ in range(2):
+            with pytest.raises(SourceError, match="no record has a value in 'changed'") as caught:
+                shop.land(ingestion(**INCREMENTAL))
+        assert shop.listed() == []
+    assert "full_snapshot" in str(caught.value.remedy)
+
+
 def test_values_compare_as_numbers_or_times_and_stay_as_they_were_written() -> None:
     rows = [{"at": 9}, {"at": "10"}, {"at": None}, {}]
     assert greatest("at", rows, None) == "10"

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.ingest.landing_project import REST, LandingProject, ingestion
+from tests.ingest.landing_project import REST, LandingProject, contract_document, ingestion
 from tests.ingest.scripted_server import Answer, Call, serving
 from tidegate.config import RestSource, Secret
 from tidegate.config.rest_source import BearerToken
+from tidegate.contracts.landing_issues import landing_issues
+from tidegate.contracts.stage_contract import StageContract
 from tidegate.errors import ConfigError, FailureKind, SourceError
 from tidegate.http_client import Timing
 from tidegate.ingest.rest.page_server import PageServer
@@ -144,6 +146,61 @@ def test_a_key_in_the_query_is_in_no_manifest_and_no_message(tmp_path: Path) -> 
     manifest = (tmp_path / "landing/orders/_manifests/run-1.json").read_text()
     assert "page=3" in manifest
     assert SECRET not in manifest
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_secret_that_the_server_repeats_is_in_no_manifest(form: str, tmp_path: Path) -> None:
+    def answer(call: Call) -> Answer:
+        if call.query.get("page") == "3":
+            return Answer(status=400, body=SECRET.encode())
+        page = int(call.query.get("page", 1)) + 1
+        link = f"/orders?page={page}&access_token={SECRET}&auth=Bearer%20{SECRET}&{SECRET}=1&size=2"
+        return Answer({"results": [1], "next": link})
+
+    with serving(answer) as server:
+        shop = project(tmp_path, server.url, FORMS[form][0])
+        with pytest.raises(SourceError) as caught:
+            shop.land(ingestion(**REST))
+        assert server.targets[1:] == ["/orders page=2 size=2", "/orders page=3 size=2"]
+    assert SECRET not in f"{caught.value} {caught.value.where} {caught.value.remedy}{shop.manifests()}"
+
+
+def test_a_next_page_whose_path_holds_a_secret_ends_the_read(tmp_path: Path) -> None:
+    page = Answer({"results": [1], "next": f"/orders/{SECRET}/2"})
+    with serving(lambda call: page) as server:
+        shop = project(tmp_path, server.url, FORMS["bearer"][0])
+        with pytest.raises(SourceError, match=r"a path that holds a secret of \[sources\.shop\]") as caught:
+            shop.land(ingestion(**REST))
+    assert SECRET not in f"{caught.value} {caught.value.where} {caught.value.remedy}{shop.manifests()}"
+
+
+@pytest.mark.parametrize("target", ["@evil.example/", ".evil.example/x", "evil", ""])
+def test_a_manifest_leads_to_no_other_server(tmp_path: Path, target: str) -> None:
+    def answer(call: Call) -> Answer:
+        return Answer(status=400) if call.query else Answer({"results": [1], "next": "/orders?page=2"})
+
+    with serving(answer) as server:
+        shop = project(tmp_path, server.url, FORMS["bearer"][0])
+        with pytest.raises(SourceError):
+            shop.land(ingestion(**REST))
+        path = shop.zone / "_manifests/run-1.json"
+        manifest = json.loads(path.read_text())
+        state = json.dumps(json.loads(manifest["state"]) | {"target": target})
+        path.write_text(json.dumps(manifest | {"state": state}))
+        with pytest.raises(SourceError, match="as the next page, which is no path"):
+            shop.land(ingestion(**REST))
+
+
+@pytest.mark.parametrize(
+    "endpoint", ["https://u:hunter2secret@127.0.0.1/x", "//u:hunter2secret@h/x", "ftp://h/x?api_key=hunter2secret"]
+)
+def test_an_endpoint_with_credentials_is_refused_and_not_shown(endpoint: str) -> None:
+    issues = list(landing_issues(StageContract(contract_document(**{**REST, "endpoint": endpoint}))))
+    message = "'endpoint' holds credentials, which a contract and its manifests must not have"
+    assert [issue.message for issue in issues] == [message]
+    with pytest.raises(SourceError, match=r"is no address|has a user in it") as caught:
+        PageServer(endpoint, "shop", None, Timing())
+    assert "hunter2secret" not in f"{caught.value} {caught.value.where} {caught.value.remedy}"
 
 
 def test_a_redirect_on_the_same_server_is_followed(tmp_path: Path) -> None:

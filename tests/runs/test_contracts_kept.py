@@ -88,6 +88,7 @@ REVENUE = "SELECT country, email, total FROM VALUES {rows} AS t(country, email, 
 
 
 def test_a_run_holds_every_row_against_the_contract_of_a_gold_table(shop: ProjectFolder) -> None:
+    shop.file("revenue.py", "")
     shop.file("contracts/revenue.odcs.yml", GOLD)
     bad = (
         "('DE', 'a@b.de', -4L), ('DE', 'b@cd.de', 6L), ('XX', 'z@y.org', 3L), ('FRA', 'f@ra.fr', 2L), ('IT', NULL, 0L)"
@@ -104,11 +105,11 @@ def test_a_run_holds_every_row_against_the_contract_of_a_gold_table(shop: Projec
         f"primary key country is not unique: 1 value, such as (country = 'DE') 2 times ({file}:10)",
         f"quality rule 'known' fails: {row}(country = 'XX', email = '***') ({file}:20)",
         f"quality rule 'even' fails: {row}(total = 3, country = 'XX') ({file}:17)",
-        f"quality rule 'few' fails; its value may come from a hidden column ({file}:19)",
+        f"quality rule 'few' fails, with a value that may come from a hidden column ({file}:19)",
     ]
     assert (failed.error or "").removeprefix("The contract of the model is broken: ").split("; ") == expected
     assert shop.main.heads() == {}
     shop.model("gold.revenue", REVENUE.format(rows="('DE', 'x@y.org', 6L)"), column="email: [pii]")
-    built = next(one for one in shop.run().materializations if one.model == "gold.revenue")
-    assert built.warnings == ("not evaluated, of what the contract asks: quality rule rows",)
+    result = shop.run()
+    assert any("not evaluated, of what the contract asks: quality rule rows" in warning for warning in result.warnings)
     assert shop.rows("gold.revenue") == [("DE", "x@y.org", 6)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tidegate.contracts.connectors import CONNECTORS
@@ -34,9 +34,10 @@ class Zone:
         fresh = unconsumed(files, self.consumed.files if self.consumed else (), lambda file: None)
         return Inputs(zones={"z": ZoneState("z", files, self.consumed, fresh)})
 
-    def publish(self, run_id: str) -> None:
+    def publish(self, run_id: str, started_at: datetime = NOW) -> None:
         inputs = self.inputs()
-        taken = take_files({"z": inputs.zones["z"].fresh.all}, {}, inputs, self.root, str(self.root), run_id, NOW)
+        fresh = {"z": inputs.zones["z"].fresh.all}
+        taken = take_files(fresh, {}, inputs, self.root, str(self.root), run_id, started_at)
         self.consumed = read_consumed(str(self.root), taken["z"])
 
     def order(self) -> list[str]:
@@ -104,6 +105,25 @@ def test_files_that_are_read_again_are_those_of_the_runs_that_read_them_first(tm
     assert delivery is not None
     assert [delivery.run_of(name).id for name in "abcd"] == ["run-1", "run-1", "run-9", "run-9"]
     assert delivery.run_of("a").started_at == NOW
+
+
+def test_rows_that_come_later_are_later_whatever_the_clock_says(tmp_path: Path) -> None:
+    zone = Zone(tmp_path)
+    zone.deliver("a")
+    zone.publish("run-1")
+    for name, clock, expected in (
+        ("b", NOW - timedelta(hours=1), NOW + timedelta(microseconds=1)),
+        ("c", NOW, NOW + timedelta(microseconds=2)),
+        ("d", NOW + timedelta(hours=1), NOW + timedelta(hours=1)),
+    ):
+        zone.deliver(name)
+        delivery = zone_batches(zone.inputs(), ALL, tmp_path, "run", clock)["z"].delivery
+        assert delivery is not None
+        assert delivery.run_of(name).started_at == expected
+        zone.publish("run", clock)
+        delivery = zone_batches(zone.inputs(), ALL, tmp_path, "run-9", clock)["z"].delivery
+        assert delivery is not None
+        assert delivery.run_of(name).started_at == expected, "a rebuild keeps it"
 
 
 def test_a_snapshot_of_which_a_file_is_gone_or_replaced_is_not_whole(tmp_path: Path) -> None:

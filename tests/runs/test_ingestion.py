@@ -125,6 +125,7 @@ def test_the_bound_of_a_source_moves_with_the_publish_of_its_rows(pointer_shop: 
     assert metadata is not None
     assert json.loads(metadata.properties["tidegate.checkpoint"]) == {
         "checkpoint_value": None,
+        "checkpoint_of": None,
         "source_specific_state_json": None,
     }
     assert len(landed(shop, "orders")) == 1

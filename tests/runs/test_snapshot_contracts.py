@@ -37,6 +37,9 @@ schema:
 """
 
 
+ALL = "deletion_mode, value: hard}\n      - {property: deletion_max_ratio, value: 1}"
+
+
 def contracts(shop: ProjectFolder, longest: int) -> None:
     for table, strategy in (("people", "current_state"), ("moves", "history")):
         shop.file(f"contracts/{table}.odcs.yml", CONTRACT.format(table=table, strategy=strategy, longest=longest))
@@ -107,3 +110,21 @@ def test_a_file_that_comes_again_unchanged_beside_others_deletes_nothing(shop: P
     first.rename(first.with_name("a-2.csv"))
     assert shop.run().exit_code == 0
     assert shop.rows("SELECT id FROM silver.people") == [(1,), (2,), (3,), (4,), (6,)]
+
+
+def test_snapshots_come_in_the_order_of_their_reads_whatever_the_clock_says(shop: ProjectFolder) -> None:
+    """Two that wait for bronze, and a third one; the clock goes back before the second, and before the third."""
+    text = CONTRACT.format(table="people", strategy="current_state", longest=9)
+    files = "connector, value: files}\n      - {property: endpoint, value: drop/*.csv}\n"
+    text = text.replace("connector, value: landing_push}\n", files)
+    shop.file("contracts/people.odcs.yml", text.replace("deletion_mode, value: hard}", ALL))
+    for clock, rows, expected in (
+        ("2024-06-01T12:00:00", "1,Paris\n2,Bonn\n3,Rome\n", []),
+        ("2024-06-01T11:00:00", "1,Oslo\n4,Riga\n", [(1, "Oslo"), (4, "Riga")]),
+        ("2024-06-01T10:00:00", "1,Kyiv\n5,Cork\n", [(1, "Kyiv"), (5, "Cork")]),
+    ):
+        shop.clock.set(clock)
+        shop.file("drop/a.csv", f"id,city\n{rows}")
+        assert shop.run(no_publish=not expected).exit_code == 0
+        if expected:
+            assert shop.rows("SELECT id, city FROM silver.people") == expected

@@ -168,7 +168,11 @@ def test_the_first_holder_of_a_unique_value_stays(spark: SparkSession) -> None:
         "SELECT *, id = 8 AS _is_deleted FROM (TABLE held_emails UNION ALL"
         " SELECT 8L, 'free', TIMESTAMP '2023-01-01', '1')"
     ).createOrReplaceTempView("target_emails")
-    valid, refused, counts = divide(spark, rules, rows, target="target_emails")
+    try:
+        valid, refused, counts = divide(spark, rules, rows, target="target_emails")
+    finally:
+        for view in ("target_emails", "held_emails"):
+            spark.catalog.dropTempView(view)
     assert [row["id"] for row in valid] == [1, 3, 4, 6, 7]
     assert reasons(refused) == [
         ("unique", ["email a is not unique: an earlier row (id = 1) holds it"]),
@@ -276,7 +280,7 @@ def test_a_rule_about_the_whole_table_gates_it(spark: SparkSession) -> None:
         ("amunt > 3", "'wrong' cannot be evaluated.*amunt"),
         ("SELECT amount, 1 FROM orders", "by which no row can be found"),
         ("SELECT nothing( FROM", "quality rule 'wrong' cannot be used: the SQL is not understood"),
-        ("${property} > 3", "cannot be used"),
+        ("${property} > 3", "cannot be used: .* not that of a column"),
     ],
 )
 def test_a_quality_rule_that_cannot_run_fails(spark: SparkSession, query: str, message: str) -> None:
@@ -288,14 +292,6 @@ def test_a_condition_that_fails_at_a_row_is_named(spark: SparkSession) -> None:
     quality = (QualityRule("large", "amount > 100"), QualityRule("share", "100 / amount > 50"))
     with pytest.raises(QueryError, match="quality rule 'share' cannot be evaluated: Division by zero"):
         divide(spark, replace(ORDERS, quality=quality), [{"id": "1", "amount": "1"}, {"id": "2", "amount": "0"}])
-
-
-def test_no_pattern_is_searched_for_in_a_value_that_is_far_too_long(spark: SparkSession) -> None:
-    text = SilverColumn("text", "string", ("text",), options={"pattern": "^(a|aa)+$"})
-    row = {"id": "1", "text": "a" * 100_000}
-    short = replace(text, options={**text.options, "maxLength": 100})
-    _, refused, _ = divide(spark, replace(ORDERS, columns=(ID, short)), [row])
-    assert refused[0]["_failures"][0]["rule"] == "maxLength"
 
 
 def test_without_a_key_rows_are_found_by_all_columns(spark: SparkSession) -> None:

@@ -152,3 +152,13 @@ def test_a_contract_that_cannot_be_followed_is_refused(column: SilverColumn, mes
 )
 def test_the_end_of_a_pattern_is_not_before_a_last_line_break(pattern: str, for_java: str) -> None:
     assert at_the_very_end(pattern) == for_java
+
+
+def test_a_pattern_that_takes_stack_is_not_searched_for_in_long_values() -> None:
+    def rule(**options: Any) -> str:
+        column = SilverColumn("text", "string", ("text",), options=options)
+        return next(r.breaks for r in column_rules(column_cast(column, "UTC"), "v") if r.name == "pattern")
+
+    assert rule(pattern="^(a|aa)+$").startswith("CASE WHEN char_length(v) > 2000 THEN true ELSE NOT v RLIKE")
+    assert rule(pattern="^(a|aa)+$", maxLength=9).startswith("char_length(v) <= 2000 AND NOT v RLIKE")
+    assert rule(pattern="^a+(b)$").startswith("NOT v RLIKE")

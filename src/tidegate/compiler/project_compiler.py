@@ -24,6 +24,7 @@ from tidegate.compiler.inlining import (
     zones_through,
 )
 from tidegate.compiler.passes.check_rules import check_other_tables
+from tidegate.compiler.passes.contract_sources import check_contract_sources
 from tidegate.compiler.passes.graph import find_cycles, order_tests, waves_of
 from tidegate.compiler.passes.incremental_reads import check_archives
 from tidegate.compiler.passes.lints import lint
@@ -133,6 +134,7 @@ ProjectPass = Callable[[CompilationState], Iterator[Diagnostic]]
 PROJECT_PASSES: tuple[ProjectPass, ...] = (
     report_problems,
     report_sources,
+    check_contract_sources,
     check_archives,
     check_other_tables,
     check_quarantine_names,

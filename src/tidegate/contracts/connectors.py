@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tidegate.contracts.issues import Issue
     from tidegate.contracts.stage_contract import StageContract
 
-__all__ = ["CONNECTORS", "ENTRY_POINTS", "READ_STRATEGIES", "Connector", "own_connector_class"]
+__all__ = ["CONNECTORS", "ENTRY_POINTS", "READ_STRATEGIES", "Connector", "own_connector_class", "source_kinds"]
 
 READ_STRATEGIES = ("full_snapshot", "incremental")
 ENTRY_POINTS = "tidegate.connectors"
@@ -92,6 +92,16 @@ _BUILT_IN = {
         Connector("files", needs=("endpoint",), first_endpoint="/data/{table}/*.csv"),
     )
 }
+
+
+_DATABASES = ("database", "jdbc", "sqlserver")
+
+
+def source_kinds(connector: Connector) -> tuple[str, ...]:
+    """The kinds of `[sources.NAME]` that it reads; none: any, or it needs no such section."""
+    if connector.source_kind in _DATABASES:
+        return _DATABASES
+    return (connector.source_kind,) if connector.source_kind else ()
 
 
 class _Connectors(Mapping[str, Connector]):

@@ -13,8 +13,10 @@ from tidegate.contracts.issues import Issue
 from tidegate.contracts.odcs import model_issues
 from tidegate.contracts.property_names import source_name_issues
 from tidegate.contracts.stage_contract import GENERATOR, StageContract
-from tidegate.names import is_plain_name, nearest
+from tidegate.names import is_plain_name, is_zone_name, nearest
+from tidegate.passwords import passwords_in
 from tidegate.problems import did_you_mean
+from tidegate.redaction import register
 
 __all__ = ["bronze_issues", "gold_issues", "landing_issues", "missing_generator"]
 
@@ -38,6 +40,7 @@ def landing_issues(contract: StageContract) -> Iterator[Issue]:
         yield Issue(entry.path, message)
     if connector.reads_log:
         yield from contract.expect("cdc_held_back_seconds", _is_duration, "a number of seconds", "1", required=False)
+    yield from _endpoint(contract)
     yield from _needs_of_connector(contract)
     yield from _of_other_connectors(contract)
     if connector.reads_sql:
@@ -64,9 +67,22 @@ def _connector(contract: StageContract) -> Iterator[Issue]:
 
 def _landing_files(contract: StageContract) -> Iterator[Issue]:
     yield from contract.expect(
-        "landing_directory", _is_relative_folder, "a folder below [landing] root, without '..'", "orders"
+        "landing_directory",
+        _is_relative_folder,
+        "a folder below [landing] root, in which no name begins with '_' or '.'",
+        "orders",
     )
     yield from contract.expect_choice("landing_file_format", tuple(FILE_FORMATS))
+
+
+def _endpoint(contract: StageContract) -> Iterator[Issue]:
+    entry = contract.lookup("endpoint")
+    address = str(entry.value) if entry is not None else ""
+    address = f"https:{address}" if address.startswith("//") else address
+    if entry is not None and passwords_in(address):
+        register(address, "endpoint")  # messages show the line that it is in
+        fix = "write them in [sources.<name>] of tidegate.toml, where they come from the environment"
+        yield Issue(entry.path, "'endpoint' holds credentials, which a contract and its manifests must not have", fix)
 
 
 def _needs_of_connector(contract: StageContract) -> Iterator[Issue]:
@@ -155,7 +171,7 @@ def missing_generator(name: str, workspace_path: str) -> tuple[str, str]:
 def _is_relative_folder(value: Any) -> bool:
     if not isinstance(value, str) or not value.strip() or "://" in value or "\\" in value:
         return False
-    return not os.path.isabs(value) and ".." not in value.split("/")
+    return not os.path.isabs(value) and is_zone_name(value.strip("/"))
 
 
 def _is_text(value: Any) -> bool:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tidegate.errors import FailureKind, LandingError
+from tidegate.ingest.bound_origin import BoundOrigin
 from tidegate.ingest.port import Bounds, OriginFile
 from tidegate.lake.atomic_files import write_atomically
 from tidegate.project.manifest_files import (
@@ -62,6 +63,11 @@ class BatchManifest:
     completed_at: str | None = None
     next: str | None = None
     files: tuple[str, ...] = ()
+    bound_of: BoundOrigin | None = None
+    """What `bounds` and `next` are values of; None in manifests that were written before it was recorded."""
+
+    table: str | None = None
+    """The bronze table that reads the zone; None likewise."""
 
     @property
     def is_read(self) -> bool:
@@ -115,6 +121,12 @@ def _manifest_of(file: ManifestFile) -> BatchManifest:
 
 def _manifest(document: Mapping[str, Any]) -> BatchManifest:
     known = {field.name for field in fields(BatchManifest)}
+    for name in ("ordinal", "batches", "file_count"):
+        if not isinstance(document.get(name, 0), int):
+            raise TypeError(f"{name} is no whole number")
+    for name in ("contract_id", "definition", "started_at"):
+        if not isinstance(document[name], str):
+            raise TypeError(f"{name} is no text")
     values = {name: value for name, value in document.items() if name in known}
     return BatchManifest(
         **{
@@ -122,6 +134,7 @@ def _manifest(document: Mapping[str, Any]) -> BatchManifest:
             "bounds": Bounds(**document["bounds"]),
             "origins": tuple(OriginFile(**origin) for origin in document["origins"]),
             "files": tuple(document["files"]),
+            "bound_of": BoundOrigin(**document["bound_of"]) if document.get("bound_of") else None,
         }
     )
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from tidegate.contracts.connectors import Connector
 from tidegate.ingest.batch_manifest import read_manifests
+from tidegate.ingest.bound_origin import BoundOrigin
 from tidegate.lake.consumed import ConsumedFile, read_consumed
 from tidegate.lake.metadata import TableMetadata, ViewMetadata
 
@@ -18,10 +19,10 @@ __all__ = [
     "PARTIAL_PROPERTY",
     "BronzePosition",
     "bronze_position",
-    "checkpoint_after",
     "checkpoint_text",
     "files_in_bronze",
     "partial_snapshots",
+    "position_after",
     "snapshot_of",
 ]
 
@@ -38,6 +39,9 @@ class BronzePosition:
     checkpoint: str | None = None
     """`checkpoint_value`; None before the first publish, and where the source has no boundary."""
 
+    checkpoint_of: BoundOrigin | None = None
+    """What it is a value of; None where it was not recorded."""
+
     consumed: frozenset[str] = frozenset()
     """Files of the zone, relative to it."""
 
@@ -47,8 +51,11 @@ def bronze_position(metadata: TableMetadata | ViewMetadata | None, zone: str) ->
     if not isinstance(metadata, TableMetadata):
         return BronzePosition()
     text = metadata.properties.get(CHECKPOINT_PROPERTY)
-    checkpoint = json.loads(text)["checkpoint_value"] if text else None
-    return BronzePosition(checkpoint, frozenset(file.path for file in files_in_bronze(metadata, zone)))
+    recorded = json.loads(text) if text else {"checkpoint_value": None}
+    known_origin = recorded.get("checkpoint_of")
+    origin = None if known_origin is None else BoundOrigin(**known_origin)
+    consumed = frozenset(file.path for file in files_in_bronze(metadata, zone))
+    return BronzePosition(recorded["checkpoint_value"], origin, consumed)
 
 
 def files_in_bronze(metadata: TableMetadata, zone: str) -> tuple[ConsumedFile, ...]:
@@ -73,14 +80,18 @@ def partial_snapshots(files: Collection[ConsumedFile], there: Collection[str], c
     return tuple(sorted(partial))
 
 
-def checkpoint_after(zone: Path, contract_id: str, consumed: Collection[str], before: str | None) -> str | None:
-    """The bound of the newest complete logical run whose files are all in bronze; without one as it was `before`."""
-    known_files = frozenset(consumed)
-    own = (each for each in read_manifests(zone) if each.contract_id == contract_id and each.complete)
-    bounds = [each.next for each in own if each.next is not None and known_files.issuperset(each.files)]
-    return bounds[-1] if bounds else before
+def position_after(zone: Path, read: Collection[str], before: BronzePosition) -> BronzePosition:
+    """Once the files of `read` are in bronze too: the bound of the newest complete logical run that is there with all
+    its files; without one as it was `before`."""
+    consumed = before.consumed.union(read)
+    for manifest in reversed(read_manifests(zone)):
+        if manifest.complete and manifest.next is not None and consumed.issuperset(manifest.files):
+            return BronzePosition(manifest.next, manifest.bound_of, consumed)
+    return replace(before, consumed=consumed)
 
 
-def checkpoint_text(value: str | None) -> str:
+def checkpoint_text(position: BronzePosition) -> str:
     """The property."""
-    return json.dumps({"checkpoint_value": value, "source_specific_state_json": None}, sort_keys=True)
+    origin = None if position.checkpoint_of is None else asdict(position.checkpoint_of)
+    recorded = {"checkpoint_value": position.checkpoint, "checkpoint_of": origin, "source_specific_state_json": None}
+    return json.dumps(recorded, sort_keys=True)

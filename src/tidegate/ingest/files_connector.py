@@ -45,6 +45,8 @@ class FilesConnector:
         self._pattern = self._source.endpoint or ""
         self._contracts = request.settings.contracts
         known = [origin for run in request.landed for origin in run]
+        self._newest = {origin.path: origin.digest for origin in known}
+        self._contents = {(origin.path, origin.digest) for origin in known}
         self._digests = {(origin.path, origin.size, origin.mtime_ns): origin.digest for origin in known}
         self._now = {origin.digest for origin in request.landed[-1]}
         self._landed = self._now if self._source.full_snapshot else {origin.digest for origin in known}
@@ -56,7 +58,7 @@ class FilesConnector:
         matches = list(self._matches())
         if state is None and self._source.full_snapshot and self._is_as_before(matches):
             return
-        waiting = [match for match in matches if self._known_digest(match) not in self._landed]
+        waiting = [match for match in matches if not self._is_landed(match.name, self._known_digest(match))]
         done = 0
         groups = list(_groups(waiting))
         for number, group in enumerate(groups, 1):
@@ -69,7 +71,7 @@ class FilesConnector:
                 origin = self._copy(match, folder / name)
                 done += 1
                 self._request.report(Extent("files", done, total=len(waiting)))
-                if origin.digest in self._landed:
+                if self._is_landed(origin.path, origin.digest):
                     (folder / name).unlink()
                     continue
                 self._landed.add(origin.digest)
@@ -81,6 +83,13 @@ class FilesConnector:
 
     def close(self) -> None:
         """Nothing is open."""
+
+    def _is_landed(self, path: str, digest: str | None) -> bool:
+        """A file that has again the content that it had before another one is new: it replaces that one."""
+        if digest is None or digest not in self._landed:
+            return False
+        is_back = (path, digest) in self._contents and self._newest[path] != digest
+        return self._source.full_snapshot or not is_back
 
     def _is_as_before(self, matches: Iterable[_MatchedFile]) -> bool:
         """Whether the files are those of the snapshot before."""

@@ -7,16 +7,28 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tidegate.errors import FailureKind, LandingError
 from tidegate.project.manifest_files import MANIFESTS
 
-__all__ = ["LandingFolder", "exclusive"]
+__all__ = ["LandingFolder", "exclusive", "require_inside"]
 
 _SCRATCH = "_scratch"
 _NUMBER = re.compile(r"(\d+)")
+
+
+def require_inside(root: Path, zone: Path) -> None:
+    """What a connector writes stays below the landing root. Raises LandingError for a link out of it."""
+    folders = (zone, zone / MANIFESTS, zone / _SCRATCH)
+    for folder in (zone, *(each for each in folders if each.is_symlink())):
+        if folder != zone or not folder.resolve().is_relative_to(root.resolve()):
+            raise LandingError(
+                f"landing zone '{zone.name}' leads out of the landing root: a connector does not write there",
+                where=str(folder),
+                remedy="replace the link by a folder, or set root in [landing] to where the files are to be",
+            )
 
 
 @contextmanager
@@ -25,7 +37,7 @@ def exclusive(zone: Path) -> Iterator[None]:
     folder = zone / MANIFESTS
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        lock = (folder / ".lock").open("wb")
+        lock = (folder / ".lock").open("ab")
     except OSError as error:
         raise _failed(folder, error) from error
     with lock:
@@ -55,6 +67,12 @@ class LandingFolder:
 
     def prepare(self, batches: int) -> None:
         """Remove what a killed process left: temporary files, and files of batches after the last recorded one."""
+        if self._folder.is_symlink():
+            raise LandingError(
+                f"'{self._folder.name}' in landing zone '{self._zone.name}' is a link, not the folder of a run",
+                where=str(self._folder),
+                remedy="remove the link; `tidegate ingest --restart` reads the run again",
+            )
         try:
             for path in (self._zone / MANIFESTS).glob(".*.json.*"):
                 path.unlink(missing_ok=True)
@@ -101,6 +119,10 @@ class LandingFolder:
                 remedy="`tidegate ingest --restart` reads them again",
             )
         return names
+
+    def remove_empty(self) -> None:
+        with suppress(OSError):
+            self._folder.rmdir()
 
     def remove(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)

@@ -126,6 +126,10 @@ def _no_report(extent: Extent) -> None:
     """Nothing listens."""
 
 
+def _no_note(text: str) -> None:
+    """Nothing listens."""
+
+
 def _never_cancelled() -> None:
     """Nothing cancels."""
 
@@ -152,6 +156,9 @@ class SourceRequest:
 
     report: Callable[[Extent], None] = _no_report
     """Called as often as the connector likes, from any thread."""
+
+    note: Callable[[str], None] = _no_note
+    """Receives what a person should know of the read although it succeeds, as a clause without a full stop."""
 
     check_cancelled: Callable[[], None] = _never_cancelled
     """Raises RunCancelledError. Called between parts; Spark jobs are interrupted by the owner of the session."""

@@ -84,6 +84,7 @@ class IngestResult:
             "batches": landed.batches,
             "rows": landed.rows,
             "files": list(landed.files),
+            "notes": list(landed.notes),
         }
 
 
@@ -110,6 +111,7 @@ def ingest(workspace: Workspace, name: str, options: IngestOptions | None = None
             settings,
             run_id=options.run_id or _run_id(timing.wall()),
             checkpoint=position.checkpoint,
+            checkpoint_of=position.checkpoint_of,
             consumed=position.consumed,
             restart=options.restart,
             session=session,

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from tidegate.errors import LandingError
 from tidegate.project.landing_files import FileMark, UnconsumedFiles, ZoneFile, zone_folder
@@ -72,22 +72,9 @@ def _read(file: ManifestFile) -> _Manifest | None:
     try:
         if content["complete"] is not True:
             return None
-        files = tuple(str(PurePosixPath(name)) for name in content["files"])
-        manifest = _Manifest(path, int(content.get("ordinal", 0)), files)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return _Manifest(path, int(content.get("ordinal", 0)), tuple(content["files"]))
+    except (ValueError, KeyError, TypeError) as error:
         raise damaged_manifest(path, error) from error
-    for name in manifest.files:
-        if name.startswith("/") or _hidden(name.split("/")):
-            raise LandingError(
-                f"the manifest {path.name} names '{name}', which is no data file of the zone",
-                where=str(path),
-                remedy="correct the name; names that begin with '_' or '.' are never data",
-            )
-    return manifest
-
-
-def _hidden(parts: Collection[str]) -> bool:
-    return any(part[:1] in ("", "_", ".") for part in parts)
 
 
 def _file(folder: Path, path: str) -> ZoneFile | None:

@@ -18,7 +18,7 @@ from blake3 import blake3
 
 from tidegate.config.file_formats import FILE_FORMATS, format_of
 from tidegate.errors import LandingError
-from tidegate.names import nearest
+from tidegate.names import is_zone_name, nearest
 
 __all__ = [
     "FileMark",
@@ -107,9 +107,9 @@ def verify_unchanged(folder: Path, files: Iterable[ZoneFile]) -> tuple[ZoneFile,
 
 def zone_folder(root: Path, zone: str, required: bool = True) -> Path:
     """`required` False: the folder need not be there."""
-    if not zone or zone.startswith("/") or any(part[:1] in ("", "_", ".") for part in zone.split("/")):
+    if not is_zone_name(zone):
         raise LandingError(
-            f"'{zone}' is not a landing zone's name",
+            f"'{zone if len(zone) < _SHOWN else f'{zone[:_SHOWN]}…'}' is not a landing zone's name",
             remedy=f"name a folder of {root}; names that begin with '_' or '.' are never read",
         )
     folder = root / zone
@@ -178,6 +178,8 @@ def _identity(folder: Path) -> tuple[int, int]:
 
 
 _PIECE = 1 << 20
+_SHOWN = 100
+"""Characters of a zone's name in a message."""
 
 
 class FileMark(Protocol):

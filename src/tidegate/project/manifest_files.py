@@ -49,7 +49,10 @@ def list_manifests(zone: Path) -> tuple[ManifestFile, ...]:
             remedy="give this user read access to the folder",
         ) from error
     summary = _summary(folder) if len(names) > _MOST_BESIDE else {}
-    return tuple(file for name in names if (file := _file(folder / name, summary.get(name))) is not None)
+    files = tuple(file for name in names if (file := _file(folder / name, summary.get(name))) is not None)
+    for file in files:
+        _require_names_of_the_zone(file)
+    return files
 
 
 def summary_text(manifests: Iterable[ManifestFile]) -> str | None:
@@ -68,6 +71,29 @@ def damaged_manifest(path: Path, error: Exception) -> LandingError:
         where=str(path),
         remedy="restore it from a backup; or remove it, so that its run is read from the source again",
     )
+
+
+def _require_names_of_the_zone(file: ManifestFile) -> None:
+    """Folders are removed and files are read by what a manifest says, and whoever may write into the zone may write
+    one: what it names is in the zone."""
+    document, path = file.document, file.path
+    run_id = document.get("run_id", path.stem)
+    if run_id != path.stem:
+        raise LandingError(
+            f"the manifest {path.name} of landing zone '{path.parent.parent.name}' is that of another run: {run_id!r}",
+            where=str(path),
+            remedy=f"restore it from a backup, or remove it; the manifest of a run is named {MANIFESTS}/<run_id>.json",
+        )
+    names = document.get("files", ())
+    if not isinstance(names, list | tuple):
+        raise damaged_manifest(path, TypeError("its files are no list"))
+    for name in names:
+        if not isinstance(name, str) or "\0" in name or any(part[:1] in ("", "_", ".") for part in name.split("/")):
+            raise LandingError(
+                f"the manifest {path.name} names {name!r}, which is no data file of the zone",
+                where=str(path),
+                remedy="correct the name; names that begin with '_' or '.' are never data",
+            )
 
 
 def _is_manifest(name: str) -> bool:

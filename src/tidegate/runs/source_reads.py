@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tidegate.amounts import plural
 from tidegate.compiler.compiled import Compiled
 from tidegate.contracts.ingestion import Ingestion
-from tidegate.errors import LandingError, SourceError, TidegateError
+from tidegate.errors import RunCancelledError, TidegateError
 from tidegate.http_client import Timing
 from tidegate.ingest.bronze_position import bronze_position
 from tidegate.ingest.logical_run import LandedRun, LogicalRun, land
@@ -69,6 +69,7 @@ def ingest_contracts(
             settings=compiled.settings,
             run_id=reading.run_id,
             checkpoint=position.checkpoint,
+            checkpoint_of=position.checkpoint_of,
             consumed=position.consumed,
             session=session,
             report=report,
@@ -77,10 +78,13 @@ def ingest_contracts(
         )
         try:
             landed = land(request)
-        except (SourceError, LandingError) as error:
-            failures[table] = error
+        except RunCancelledError:
+            raise
+        except TidegateError as error:
+            failures[table] = error  # of this contract alone, whatever is wrong with its source
         else:
-            reading.emit("phase", None, {"phase": "ingest", "message": _landed_text(name, ingestion, landed)})
+            for text in (_landed_text(name, ingestion, landed), *(f"{name}: {note}" for note in landed.notes)):
+                reading.emit("phase", None, {"phase": "ingest", "message": text})
     return failures
 
 

@@ -53,6 +53,7 @@ def ingest(invocation: Invocation, contract: str, restart: bool) -> int:
 
 def _lines(result: IngestResult) -> Iterator[str]:
     landed, bounds = result.landed, result.landed.bounds
+    yield from (f"{result.contract}: {note}" for note in landed.notes)
     if result.status == "pushed":
         yield f"{result.contract}: nothing to read; others put files into zone {result.zone}"
         return

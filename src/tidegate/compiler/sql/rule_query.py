@@ -11,7 +11,7 @@ from tidegate.compiler.sql.qualifiers import shorten_columns
 from tidegate.compiler.sql.queries import ParsedQuery, SqlFault, check_permissions, parse_query
 from tidegate.compiler.sql.sql_text import Edit, apply_edits
 from tidegate.contracts.ingestion import QualityRule, TableRules
-from tidegate.contracts.quality_query import filled, is_select
+from tidegate.contracts.quality_query import filled, is_select, placeholder_mistakes
 from tidegate.names import TableName, quote
 
 __all__ = ["ROW", "RuleQuery", "read_rule_query", "rule_faults"]
@@ -36,6 +36,9 @@ class RuleQuery:
 
 def read_rule_query(rule: QualityRule, rules: TableRules, view: str, layer: str = "silver") -> RuleQuery | SqlFault:
     """`view`: the name of the valid rows of the table, which is in `layer`."""
+    mistake = next(placeholder_mistakes(rule.query, rule.column is not None), None)
+    if mistake is not None:
+        return SqlFault("InvalidContract", mistake, 0)
     rows = quote(view)
     written = filled(rule.query, rows, None if rule.column is None else quote(rule.column))
     select = is_select(rule.query)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
 
@@ -18,12 +19,14 @@ from tidegate.config import RestSource
 from tidegate.config.rest_source import ApiKey, BasicAuth, BearerToken, ClientCredentials
 from tidegate.errors import FailureKind, SourceError
 from tidegate.http_client import HttpClient, HttpRetryPolicy, Reply, Timing
-from tidegate.redaction import Secret, redact, register
+from tidegate.redaction import Secret, looks_secret, redact, register
 
-__all__ = ["PageServer", "RawPage", "with_parameters", "without_parameter"]
+__all__ = ["PageServer", "RawPage", "with_parameters", "without_secrets"]
 
 _MAX_BYTES = 256 * 2**20
 _MOST_REDIRECTS = 5
+_SECRET = 8
+"""Characters of a secret that is looked for inside other values too."""
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _RETRY = HttpRetryPolicy(attempts=4, first_pause=0.5, longest_pause=10.0, longest_retry_after=120.0)
 
@@ -61,14 +64,18 @@ class PageServer:
         url = endpoint if "://" in endpoint or base is None else base + endpoint.lstrip("/")
         self._origin = _origin(url) or ""
         if not self._origin:
+            message = f"the endpoint '{_without_credentials(endpoint)}' is no address"
             remedy = f"write https://… as 'endpoint', or give base_url in [sources.{name}] of kind rest"
-            raise self._error(f"'{endpoint}' is no address", FailureKind.QUERY_REJECTED, remedy=remedy)
+            if "@" in endpoint:
+                message = f"the endpoint '{_without_credentials(endpoint)}' has a user in it"
+                remedy = f"write the credentials in [sources.{name}] of kind rest, and the address without them"
+            raise self._error(message, FailureKind.QUERY_REJECTED, remedy=remedy)
         if source is not None and self._origin != _origin(source.base_url):
             remedy = f"write 'endpoint' relative to base_url, or a source of its own for {self._origin}"
             message = "the endpoint is on another server than base_url, which must not get the credentials"
             raise self._error(message, FailureKind.QUERY_REJECTED, remedy=remedy)
-        self.target = self._target(url)
         self._token: Secret | None = None
+        self.target = self._target(url)
         headers = {} if source is None else {key: value.reveal() for key, value in source.headers.items()}
         timeout = 60.0 if source is None else source.timeout.total_seconds()
         self._client = HttpClient(self._origin, headers, timeout=timeout, max_bytes=_MAX_BYTES, timing=timing)
@@ -104,17 +111,44 @@ class PageServer:
             message = f"{what} on another server, {origin or 'which is no address'}; the credentials are not sent there"
             remedy = f"read that server as a source of its own, or correct base_url in [sources.{self._name}]"
             raise self._error(message, FailureKind.QUERY_REJECTED, target, remedy)
-        return self._target(url)
+        target = self._target(url)
+        path = target.partition("?")[0]
+        if any(len(secret) >= _SECRET and secret in path and secret not in self.target for secret in self._secrets()):
+            message = f"{what} at a path that holds a secret of [sources.{self._name}], which no manifest may have"
+            raise self._error(message, FailureKind.QUERY_REJECTED, target)
+        return target
 
-    def unexpected(self, message: str, target: str, kind: FailureKind = FailureKind.QUERY_REJECTED) -> SourceError:
-        return self._error(message, kind, target)
+    def unexpected(
+        self,
+        message: str,
+        target: str,
+        kind: FailureKind = FailureKind.QUERY_REJECTED,
+        remedy: str | None = None,
+    ) -> SourceError:
+        return self._error(message, kind, target, remedy)
 
     def _target(self, url: str) -> str:
         parts = urlsplit(url)
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        if isinstance(self._auth, ApiKey) and self._auth.in_query:
-            target = without_parameter(target, self._auth.name, self._auth.key.reveal())
-        return target
+        name = self._auth.name if isinstance(self._auth, ApiKey) and self._auth.in_query else None
+        return without_secrets(target, name, self._secrets())
+
+    def _secrets(self) -> list[str]:
+        """What the server knows already, and may repeat in an address."""
+        match self._auth:
+            case BearerToken():
+                secrets = [self._auth.token]
+            case BasicAuth():
+                secrets = [self._auth.password]
+            case ApiKey():
+                secrets = [self._auth.key]
+            case ClientCredentials():
+                secrets = [self._auth.client_secret, *([self._token] if self._token else [])]
+            case _:
+                secrets = []
+        if self._source is not None:
+            secrets += [value for name, value in self._source.headers.items() if looks_secret(name)]
+        return [text for secret in secrets if (text := secret.reveal())]
 
     def _send(self, target: str) -> Reply:
         reply = self._attempt(target)
@@ -228,14 +262,22 @@ def with_parameters(target: str, parameters: Mapping[str, str]) -> str:
     return f"{path}?{urlencode([*kept, *parameters.items()])}"
 
 
-def without_parameter(target: str, name: str, secret: str) -> str:
-    """Without the parameter of that name, and those with that value: a server may repeat it under another name."""
+def without_secrets(target: str, name: str | None, secrets: Collection[str]) -> str:
+    """Without the parameter of that name, and those that hold a secret: a server may repeat it under another name, and
+    the target is written to the manifest."""
     path, _, query = target.partition("?")
     pairs = parse_qsl(query, keep_blank_values=True)
-    kept = [(key, value) for key, value in pairs if key != name and value != secret]
+    kept = [
+        (key, value) for key, value in pairs if key != name and not any(secret in (key, value) for secret in secrets)
+    ]
+    kept = [(key, value) for key, value in kept if not any(len(s) >= _SECRET and s in value for s in secrets)]
     if len(kept) == len(pairs):
         return target
     return f"{path}?{urlencode(kept)}" if kept else path
+
+
+def _without_credentials(endpoint: str) -> str:
+    return re.sub(r"//[^/?#]*@", "//", endpoint.partition("?")[0])
 
 
 def _origin(url: str) -> str | None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from tidegate.config import RestSource
 from tidegate.contracts.rest_pagination import DetectedPages, read_pagination
-from tidegate.errors import ConfigError, FailureKind
+from tidegate.errors import ConfigError, FailureKind, SourceError
 from tidegate.ingest.port import Batch, Bounds, Extent, SourceRequest
 from tidegate.ingest.rest.page_detection import detected
 from tidegate.ingest.rest.page_server import PageServer, RawPage, with_parameters
@@ -66,13 +66,15 @@ class RestConnector:
         """A server does not report how far it goes: the bound is the greatest value that is seen."""
 
     def batches(self, bounds: Bounds, state: str | None, folder: Path) -> Iterator[Batch]:
-        position = self._start(bounds) if state is None else _Position(**json.loads(state))
+        position = self._start(bounds) if state is None else self._resumed(state)
         first, rows, visited, before = position.page, 0, {position.target}, b""
         while True:
             self._request.check_cancelled()
             raw = self._server.get(position.target)
             page = self._read(raw)
             if page.is_empty and not (self._source.full_snapshot and position.page == 1):
+                if position.reached is None and self._is_bound_expected(position, page):
+                    raise self._without_values(raw)
                 return
             if raw.body == before:
                 message = "the page is the same as the one before: the server does not go on to the next page"
@@ -81,6 +83,8 @@ class RestConnector:
             reached = self._reached(raw, page, position.reached or bounds.lower)
             position = self._with_form(raw, page, position)
             following = self._next(raw, page, position, reached)
+            if following is None and reached is None and self._is_bound_expected(position, page):
+                raise self._without_values(raw)
             if following is not None and following.target in visited:
                 message = "the next page is one that was read already: the pages lead in a circle"
                 raise self._server.unexpected(message, raw.target)
@@ -109,6 +113,28 @@ class RestConnector:
         if self._parameter and bounds.lower is not None:
             target = with_parameters(target, {self._parameter: bounds.lower})
         return _Position(first_target(self._pagination, target))
+
+    def _resumed(self, state: str) -> _Position:
+        position = _Position(**json.loads(state))
+        if not position.target.startswith("/"):  # behind the origin it could lead to another server
+            message = f"the manifest of the read names '{position.target[:100]}' as the next page, which is no path"
+            raise self._server.unexpected(message, "")
+        return position
+
+    def _is_bound_expected(self, position: _Position, page: ReadPage) -> bool:
+        """Records were seen, whose greatest value the next read is to start at."""
+        source = self._source
+        return (
+            not source.full_snapshot
+            and source.filtering_column is not None
+            and page.records is not None
+            and position.records + len(page.records) > 0
+        )
+
+    def _without_values(self, raw: RawPage) -> SourceError:
+        message = f"no record has a value in '{self._source.filtering_column}', so there is no bound to continue from"
+        remedy = "correct 'ingestion_filtering_column' in the contract, or set ingestion_read_strategy to full_snapshot"
+        return self._server.unexpected(message, raw.target, remedy=remedy)
 
     def _read(self, raw: RawPage) -> ReadPage:
         source = self._source

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidegate.config import DatabaseSource, JdbcSource, Settings
-from tidegate.config.file_formats import FILE_FORMATS
+from tidegate.config.file_formats import FILE_FORMATS, FileFormat
 from tidegate.errors import FailureKind, RunCancelledError, SourceError
 from tidegate.ingest.port import SourceRequest
 from tidegate.ingest.sql.sql_dialects import SqlColumn, kind_of
@@ -31,6 +31,8 @@ __all__ = ["JdbcReader", "WrittenTask", "value_text", "write_rows"]
 _FETCH_SIZE = 10_000
 _WIDEST = 38
 _TASK = "__tidegate_task"
+_TIMES_OF_DAY = ("time", "timetz")
+_TYPES_OF_JSON = ("boolean", "tinyint", "smallint", "int", "bigint", "decimal", "float", "double")
 _REFUSED = re.compile(
     r".*SPARK_GEN_SUBQ_\d+ WHERE 1=0\. (.*?)(?:; SQL statement:.*)?(?: The error occurred during .*)?", re.DOTALL
 )
@@ -59,6 +61,10 @@ def _database_source(settings: Settings, name: str, kind: str) -> DatabaseSource
         remedy=f'{f"{hint} " if hint else ""}add [sources.{name}] with kind = "{kind}" and its url, user and password, '
         "or correct 'source' in the contract",
     )
+
+
+class _UnwritableRowsError(Exception):
+    """Rows that a landing format cannot hold."""
 
 
 class JdbcReader:
@@ -101,8 +107,13 @@ class JdbcReader:
     def _exact(
         self, frame: DataFrame, table: str, conditions: list[str], url: str, options: dict[str, str]
     ) -> DataFrame:
-        """PostgreSQL's numeric may have more digits than Spark's decimal: read such columns as text."""
-        wide = [field.name for field in frame.schema.fields if _is_widest_decimal(field.dataType)]
+        """PostgreSQL's numeric may have more digits than Spark's decimal, and its times of day have more than Spark
+        takes of them: read such columns as text."""
+        wide = [
+            field.name
+            for field in frame.schema.fields
+            if _is_widest_decimal(field.dataType) or str(field.metadata.get("jdbcClientType")) in _TIMES_OF_DAY
+        ]
         if not wide or not options["driver"].startswith("org.postgresql."):
             return frame
         custom = ", ".join(f"{_spark_name(name)} STRING" for name in wide)
@@ -117,11 +128,20 @@ class JdbcReader:
             yield
         except (SourceError, RunCancelledError):
             raise
+        except _UnwritableRowsError as error:
+            remedy = "set landing_file_format in the contract to parquet or json"
+            raise self.error(f"table {self.table}: {error}", FailureKind.QUERY_REJECTED, remedy) from None
         except Exception as error:
             raise self.failure(error) from None
 
     def failure(self, error: Exception) -> SourceError:
         failure = read_failure(error)
+        if "long overflow" in failure.message:
+            return self.error(
+                f"table {self.table} has infinity as a timestamp without time zone, which Spark cannot read",
+                FailureKind.QUERY_REJECTED,
+                "name a view as physicalName that gives another value for it, such as NULLIF(column, 'infinity')",
+            )
         refused = _REFUSED.fullmatch(failure.message)
         cause = SourceError(
             f"table {self.table} cannot be read: {refused[1] if refused else failure.message}",
@@ -190,6 +210,27 @@ def value_text(value: Any) -> str | None:
             return str(value)
 
 
+def _as_delivered(frame: DataFrame, reader: str) -> DataFrame:
+    """Values as bronze has those of Parquet, with all their digits; JSON keeps the types that it has."""
+    from pyspark.sql import functions as F
+
+    from tidegate.transform.landing.value_texts import delivered_text
+
+    kept = ("string", *(_TYPES_OF_JSON if reader == "json" else ()))
+    columns = ((F.col(_spark_name(field.name)), field.dataType, field.name) for field in frame.schema.fields)
+    return frame.select(
+        *(
+            value if kind.simpleString().startswith(kept) else delivered_text(value, kind).alias(name)
+            for value, kind, name in columns
+        )
+    )
+
+
+def _written_blank(frame: DataFrame, form: FileFormat) -> list[str]:
+    """The column whose NULL would be a blank line."""
+    return frame.columns if form.reader == "csv" and len(frame.columns) == 1 else []
+
+
 @dataclass(frozen=True, slots=True)
 class WrittenTask:
     """What one task of a frame wrote."""
@@ -199,7 +240,10 @@ class WrittenTask:
 
 
 def write_rows(frame: DataFrame, folder: Path, file_format: str, tasks: int = 1) -> list[WrittenTask]:
-    """What was added to the folder, task by task. With `tasks` 1 the frame may have several, which count as one."""
+    """What was added to the folder, task by task. With `tasks` 1 the frame may have several, which count as one.
+
+    Rows that the format cannot hold raise within `JdbcReader.explained`.
+    """
     with temporary_conf(frame.sparkSession, {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}):
         return _write(frame, folder, file_format, tasks)
 
@@ -209,21 +253,28 @@ def _write(frame: DataFrame, folder: Path, file_format: str, tasks: int) -> list
     from pyspark.sql import functions as F
 
     before = {path.name for path in folder.iterdir()}
-    observation = Observation()
+    observation, form = Observation(), FILE_FORMATS[file_format]
+    frame = frame if form.reader == "parquet" else _as_delivered(frame, form.reader)
+    counted = [F.count_if(F.col(_spark_name(name)).isNull()).alias("blank") for name in _written_blank(frame, form)]
     if tasks == 1:
-        rows = frame.observe(observation, F.count(F.lit(1)).alias("rows0"))
+        rows = frame.observe(observation, F.count(F.lit(1)).alias("rows0"), *counted)
     else:
-        counts = [F.count_if(F.col(_TASK) == number).alias(f"rows{number}") for number in range(tasks)]
-        rows = frame.withColumn(_TASK, F.spark_partition_id()).observe(observation, *counts).drop(_TASK)
+        counted += [F.count_if(F.col(_TASK) == number).alias(f"rows{number}") for number in range(tasks)]
+        rows = frame.withColumn(_TASK, F.spark_partition_id()).observe(observation, *counted).drop(_TASK)
     writer = rows.write.mode("append")
-    form = FILE_FORMATS[file_format]
     match form.reader:
         case "parquet":
             writer.parquet(str(folder))
         case "csv":
-            writer.csv(str(folder), header=True, sep=form.delimiter, escape='"', compression="none")
+            blanks = {"ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False}
+            writer.csv(str(folder), header=True, sep=form.delimiter, escape='"', compression="none", **blanks)
         case _:
             writer.json(str(folder), ignoreNullFields=False, compression="none")
+    if observation.get.get("blank"):
+        raise _UnwritableRowsError(
+            f"a {file_format} file has a blank line for each NULL of its only column '{frame.columns[0]}', "
+            "and a blank line is no row"
+        )
     added = sorted(path for path in folder.iterdir() if path.name not in before and path.name.startswith("part-"))
     # Spark's endings distinguish neither tsv from csv nor jsonl from json.
     names = [path.rename(path.with_suffix(f".{file_format}")).name for path in added]

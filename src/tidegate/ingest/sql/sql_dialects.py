@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum, auto
 from typing import Protocol
 
+from tidegate.errors import LandingError
+
 __all__ = [
     "POSTGRES",
     "TRANSACT_SQL",
@@ -84,6 +86,9 @@ class SqlDialect(Protocol):
     def order_by(self, name: str) -> str:
         """The terms of ORDER BY for a quoted name."""
 
+    def endless(self, expression: str, kind: ValueKind) -> str | None:
+        """Whether the value is greater than all that can come, as infinity is. None: its kind has none such."""
+
     def remainder(self, dividend: str, divisor: int) -> str: ...
 
 
@@ -108,6 +113,30 @@ def _text_literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def _number(text: str) -> str:
+    """It stands in the statement without quotes, and comes from a file that others may write."""
+    if _NUMBER.fullmatch(text) is None:
+        raise _no_bound(text, "number")
+    return text
+
+
+def _digits(text: str) -> str:
+    if _HEXADECIMAL.fullmatch(text) is None:
+        raise _no_bound(text, "number in hexadecimal digits")
+    return text
+
+
+def _no_bound(text: str, what: str) -> LandingError:
+    return LandingError(
+        f"the manifest of a read has {text!r} where a {what} belongs",
+        remedy="`tidegate ingest --restart` reads from the last bound again; check who may write into the landing zone",
+    )
+
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_HEXADECIMAL = re.compile(r"[0-9A-Fa-f]*")
+
+
 @dataclass(frozen=True, slots=True)
 class _TransactSql:
     """SQL Server. Its `datetime` counts ticks of 3.33 ms, which only datetime2(7) writes so that they compare equal:
@@ -125,12 +154,15 @@ class _TransactSql:
             case _:
                 return expression
 
+    def endless(self, expression: str, kind: ValueKind) -> str | None:
+        return None
+
     def literal(self, text: str, kind: ValueKind) -> str:
         match kind:
             case ValueKind.NUMBER:
-                return text
+                return _number(text)
             case ValueKind.BINARY:
-                return f"0x{text}"
+                return f"0x{_digits(text)}"
             case ValueKind.NATIONAL_TEXT:
                 return f"N{_text_literal(text)}"
             case ValueKind.TIMESTAMP | ValueKind.INSTANT | ValueKind.DATE | ValueKind.FLOAT:
@@ -165,6 +197,11 @@ class _Postgres:
     def as_text(self, expression: str, kind: ValueKind) -> str:
         return f"({expression})::text"
 
+    def endless(self, expression: str, kind: ValueKind) -> str | None:
+        # NaN is greater than infinity. A number may be an integer, which is compared with neither but as text.
+        values = _ENDLESS.get(kind)
+        return None if values is None else f"({expression})::text IN ({values})"
+
     def literal(self, text: str, kind: ValueKind) -> str:
         return _text_literal(text)
 
@@ -173,6 +210,15 @@ class _Postgres:
 
     def remainder(self, dividend: str, divisor: int) -> str:
         return f"{dividend} % {divisor}"
+
+
+_ENDLESS = {
+    ValueKind.NUMBER: "'Infinity', 'NaN'",
+    ValueKind.FLOAT: "'Infinity', 'NaN'",
+    ValueKind.DATE: "'infinity'",
+    ValueKind.TIMESTAMP: "'infinity'",
+    ValueKind.INSTANT: "'infinity'",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,14 +235,17 @@ class _Generic:
         is_time = kind in (ValueKind.TIMESTAMP, ValueKind.INSTANT)
         return f"TRIM(CAST({expression} AS CHAR(64)))" if is_time else expression
 
+    def endless(self, expression: str, kind: ValueKind) -> str | None:
+        return None
+
     def literal(self, text: str, kind: ValueKind) -> str:
         match kind:
             case ValueKind.NUMBER:
-                return text
+                return _number(text)
             case ValueKind.FLOAT:
-                return text if "e" in text.lower() else f"{text}E0"
+                return _number(text) if "e" in text.lower() else f"{_number(text)}E0"
             case ValueKind.BINARY:
-                return f"X'{text}'"
+                return f"X'{_digits(text)}'"
             case ValueKind.DATE:
                 return f"DATE {_text_literal(text)}"
             case ValueKind.TIMESTAMP:

@@ -59,12 +59,22 @@ class SqlTableRead:
         return f"SELECT * FROM {self.from_table} WHERE 1 = 0"
 
     def greatest(self) -> str:
-        """The greatest value of the filtering column above `lower`, as `bound`; NULL where there is none."""
+        """The greatest value of the filtering column above `lower`, as `bound`; NULL where there is none. An endless
+        value is none: `endless` is 1 where there are some, in a dialect that has them."""
         assert self.filtering is not None
-        name = self.dialect.quoted(self.filtering.name)
-        bound = self.dialect.as_text(f"MAX({name})", self.filtering.kind)
+        quoted, name, endless = self.dialect.quoted, self.dialect.quoted(self.filtering.name), self.endless
+        value = name if endless is None else f"CASE WHEN {endless} THEN NULL ELSE {name} END"
+        bound = self.dialect.as_text(f"MAX({value})", self.filtering.kind)
+        found = "" if endless is None else f", MAX(CASE WHEN {endless} THEN 1 ELSE 0 END) AS {quoted('endless')}"
         where = "" if self.lower is None else f" WHERE {self._compared(self.filtering, '>', self.lower)}"
-        return f"SELECT {bound} AS {self.dialect.quoted('bound')} FROM {self.from_table}{where}"
+        return f"SELECT {bound} AS {quoted('bound')}{found} FROM {self.from_table}{where}"
+
+    @property
+    def endless(self) -> str | None:
+        """The rows whose value in the filtering column is no bound, because none that comes later is greater."""
+        if self.filtering is None:
+            return None
+        return self.dialect.endless(self.dialect.quoted(self.filtering.name), self.filtering.kind)
 
     def has_rows(self) -> str:
         """1 as `found` where the table has a row, else 0."""
@@ -81,10 +91,11 @@ class SqlTableRead:
         return " AND ".join(terms) or f"{self.dialect.quoted(self.filtering.name)} IS NOT NULL"
 
     def without_value(self) -> str | None:
-        """The rows that have no value in the filtering column, which only the first read takes."""
+        """The rows that have no value in the filtering column, or an endless one, which only the first read takes."""
         if self.filtering is None or self.lower is not None:
             return None
-        return f"{self.dialect.quoted(self.filtering.name)} IS NULL"
+        missing = f"{self.dialect.quoted(self.filtering.name)} IS NULL"
+        return missing if self.endless is None else f"({missing} OR {self.endless})"
 
     def whole(self) -> str | None:
         """All rows of the read at once; None: those of the table."""

@@ -42,6 +42,10 @@ class SqlTableConnector(ABC):
         read = self._read(Bounds(lower))
         rows = self._reader.rows(read.greatest())
         bound = value_text(rows[0][0]) if rows else None
+        if rows and any(rows[0][1:]):
+            when = "which only the first read takes" if lower is None else "which are not read"
+            column, values = self._rules.filtering_column, "infinity or NaN"
+            self._request.note(f"table {self._table} has rows with {values} in '{column}', {when}: they give no bound")
         if bound is None and lower is None and self._reader.rows(read.has_rows())[0][0]:
             raise self._without_values()
         return lower if bound is None else bound
@@ -132,7 +136,8 @@ class SqlTableConnector(ABC):
     def _without_values(self) -> SourceError:
         name = self._rules.filtering_column
         return self._reader.error(
-            f"every row of table {self._table} has NULL in '{name}', so there is no bound to continue from",
+            f"every row of table {self._table} has NULL or no finite value in '{name}', so there is no bound to "
+            "continue from",
             FailureKind.QUERY_REJECTED,
             "correct 'ingestion_filtering_column' in the contract, or set ingestion_read_strategy to full_snapshot",
         )

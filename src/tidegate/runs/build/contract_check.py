@@ -171,7 +171,7 @@ class _RowCheck:
                 self._safe(str(error)), where=_text(term.place), remedy="Correct the rule in the contract."
             ) from error
         if failures and self._hidden_in(sql.text):
-            failures = [f"quality rule '{sql.rule.name}' fails; its value may come from a hidden column"]
+            failures = [f"quality rule '{sql.rule.name}' fails, with a value that may come from a hidden column"]
         return f"{' and '.join(failures)} ({_text(term.place)})" if failures else None
 
     def _answers(self, questions: Sequence[RowQuestion]) -> Iterator[str]:

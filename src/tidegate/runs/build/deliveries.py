@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from tidegate.contracts.ingestion import ContractStage
@@ -14,9 +14,9 @@ from tidegate.ingest.bronze_position import (
     CHECKPOINT_PROPERTY,
     PARTIAL_PROPERTY,
     bronze_position,
-    checkpoint_after,
     checkpoint_text,
     partial_snapshots,
+    position_after,
 )
 from tidegate.lake.consumed import Consumed, ConsumedFile, write_consumed
 from tidegate.lake.metadata import TableMetadata
@@ -43,10 +43,18 @@ def zone_batches(
             files=state.files,
             known_columns=_known_columns(state, decision),
             new=state.fresh.all,
-            delivery=Delivery(run_id, started_at, zone, _earlier_runs(state)),
+            delivery=Delivery(run_id, _arrival(state, started_at), zone, _earlier_runs(state)),
         )
         for zone, state in inputs.zones.items()
     }
+
+
+def _arrival(state: ZoneState, started_at: datetime) -> datetime:
+    """When the rows of new files came, which orders them where the source does not: after all that the table has, also
+    where the clock went back, or a run that began later was published before."""
+    marks = state.consumed.files if state.consumed else ()
+    last = max((datetime.fromisoformat(mark.ingested_at) for mark in marks if mark.ingested_at), default=None)
+    return started_at if last is None else max(started_at, last + timedelta(microseconds=1))
 
 
 def _earlier_runs(state: ZoneState) -> dict[str, DeliveryRun]:
@@ -142,7 +150,7 @@ def take_files(
         # A run that another one overtook is built again on what that one published: numbers follow the publishes.
         next_delivery = (state.consumed.last_delivery if state.consumed else 0) + 1
         together = sum(file in read and (file in fresh or file.path not in consumed_files) for file in state.files)
-        started = started_at.isoformat()
+        started = _arrival(state, started_at).isoformat()
         for file in state.files:
             old = None if file in fresh else consumed_files.get(file.path)
             if old is None and file not in read:
@@ -184,8 +192,7 @@ def bronze_properties(
         _require_whole_snapshot(zone, inputs.zones.get(zone), files[zone], root)
     before = bronze_position(own, zone)
     read = {file.path for file in files.get(zone, ())}
-    value = checkpoint_after(root / zone, stage.ingestion.id, before.consumed | read, before.checkpoint)
-    properties = {CHECKPOINT_PROPERTY: checkpoint_text(value)}
+    properties = {CHECKPOINT_PROPERTY: checkpoint_text(position_after(root / zone, read, before))}
     state = inputs.zones.get(zone)
     if rebuilt and state is not None and state.consumed is not None:
         there = {file.path for file in state.files} - {file.path for file in state.fresh.all}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from tidegate.amounts import plural
 from tidegate.contracts.ingestion import COMMIT_TIME, SEQUENCE, Ingestion, SourceRules
+from tidegate.ingest.batch_manifest import read_manifests
 from tidegate.ingest.bronze_position import PARTIAL_PROPERTY, files_in_bronze, snapshot_of
 from tidegate.lake.metadata import TableMetadata
 from tidegate.names import TableName, quote
@@ -101,7 +102,10 @@ def _snapshots(
         f.unix_micros(f.max(COMMIT_TIME)).alias("taken"),
         f.count_if(has_no_key).alias("keyless"),
     )
-    by_time = found.orderBy("ingested", "name").collect()
+    zone = build.run.settings.landing.root / ingestion.source.zone
+    ordinals = {manifest.run_id: manifest.ordinal for manifest in read_manifests(zone)}
+    # Names go by the clock, which may have gone back between two snapshots that one run reads.
+    by_time = sorted(found.collect(), key=lambda row: (row["ingested"], ordinals.get(row["name"], 0), row["name"]))
     metadata = build.run.lake.table(bronze)
     assert metadata is not None
     partial = set(json.loads(metadata.properties.get(PARTIAL_PROPERTY, "[]")))

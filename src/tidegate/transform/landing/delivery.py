@@ -22,7 +22,7 @@ class Delivery:
     run_id: str
 
     started_at: datetime
-    """Of the run, with its zone."""
+    """Of the run, with its zone; later where the table has rows that are not older."""
 
     zone: str = ""
     """The zone's name, where that is more than the name of its folder."""

@@ -205,23 +205,9 @@ def _explained(rules: SilverRules) -> Iterator[None]:
         raise
     except Exception as error:
         failure = read_failure(error)
-        if "StackOverflowError" in f"{failure.message} {error}":
-            raise _out_of_stack(rules) from error
         if failure.kind is not FailureKind.QUERY_REJECTED:
             raise
         raise QueryError(f"the rows of {rules.name} cannot be validated: {failure.message}") from error
-
-
-def _out_of_stack(rules: SilverRules) -> QueryError:
-    patterns = [
-        f"{column.name} ({column.options['pattern']})" for column in rules.columns if "pattern" in column.options
-    ]
-    return QueryError(
-        f"the rows of {rules.name} cannot be validated: Java ran out of stack at a long value: some patterns take it "
-        f"for each character; columns with a pattern: {', '.join(patterns) or 'only those inside of columns'}",
-        remedy="Give the column a maxLength of at most some thousand characters, beyond which no pattern is "
-        "searched for, or write the pattern without a repeated choice: ^a+$ for ^(a|aa)+$.",
-    )
 
 
 def _short_methods(session: SparkSession) -> AbstractContextManager[None]:

@@ -6,6 +6,7 @@ with ^ and $ where it is about the whole value. It is read as Java's regular exp
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -24,8 +25,10 @@ from tidegate.transform.silver.text_casts import ColumnCast, part_cast
 __all__ = ["ValueRule", "column_rules"]
 
 
-_SEARCHED = 1000
-"""Characters in which a pattern is searched for also where the value is too long."""
+_SEARCHED = 2000
+"""The most characters in which a pattern with a repeated group is searched for: Java takes stack for each repetition,
+and Spark ends where there is no more."""
+_REPEATED_GROUP = re.compile(r"(?<!\\)\)[*+{]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +141,13 @@ def _text_rules(cast: ColumnCast, value: str) -> Iterator[ValueRule]:
         except ValueError as error:
             raise _wrong(cast, "pattern", pattern, str(error)) from None
         breaks = f"NOT {value} RLIKE {literal(at_the_very_end(str(pattern)))}"
-        if most is not None:
-            # Java takes stack for each character of some patterns, and a value that is too long breaks a rule already.
-            breaks = f"{length} <= {max(most, _SEARCHED)} AND {breaks}"
-        yield ValueRule("pattern", breaks, f"does not match {pattern}")
+        complaint = f"does not match {pattern}"
+        if _REPEATED_GROUP.search(str(pattern)) and (most is None or most > _SEARCHED):
+            breaks = f"CASE WHEN {length} > {_SEARCHED} THEN true ELSE {breaks} END"
+            complaint += f", which is searched for in {_SEARCHED} characters at most"
+        elif _REPEATED_GROUP.search(str(pattern)):
+            breaks = f"{length} <= {_SEARCHED} AND {breaks}"
+        yield ValueRule("pattern", breaks, complaint)
     if (name := options.get("format")) is None:
         return
     if cast.column.logical_type == "time":
