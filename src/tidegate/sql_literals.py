@@ -9,7 +9,17 @@ from datetime import date, datetime, timedelta
 from tidegate.datatypes import DataType
 from tidegate.names import literal
 
-__all__ = ["OPERATORS", "full_match", "interval", "is_number", "number", "operator", "require_pattern", "typed_literal"]
+__all__ = [
+    "OPERATORS",
+    "at_the_very_end",
+    "full_match",
+    "interval",
+    "is_number",
+    "number",
+    "operator",
+    "require_pattern",
+    "typed_literal",
+]
 
 OPERATORS = {"=": "=", "==": "=", "!=": "<>", "<>": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
@@ -35,6 +45,19 @@ def require_pattern(pattern: str) -> None:
     except re.error as error:
         if error.msg.startswith(_BROKEN) and "\\Q" not in pattern:
             raise ValueError(f"'{pattern}' is not a regular expression: {error.msg}") from None
+
+
+def at_the_very_end(pattern: str) -> str:
+    """The pattern for Java, where $ stands for the end as in ECMA-262: Java's also stands before a last line break."""
+    if "\\Q" in pattern or "(?m" in pattern:
+        return pattern
+    parts, depth, at = [], 0, 0
+    while at < len(pattern):
+        sign = pattern[at : at + 2] if pattern[at] == "\\" else pattern[at]
+        depth += (sign == "[") - (sign == "]" and depth > 0)
+        parts.append(r"\z" if sign == "$" and not depth else sign)
+        at += len(sign)
+    return "".join(parts)
 
 
 def is_number(text: str) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.compiler.projects import Built, build, table
+from tests.project.test_contract_models import CONTRACT
 from tidegate.compiler.hidden_columns import has_errors_upstream, hidden_columns, hidden_in_query
 
 PEOPLE = "-- @column: email: {}\n-- @column: ssn: {}\nselect 1L as id, 'a@b.c' as email, 123456789 as ssn, 5 as age\n"
@@ -139,3 +140,24 @@ def test_what_cannot_be_read_makes_all_below_it_uncertain(tmp_path: Path) -> Non
 
 def test_a_project_without_tags_has_nothing_to_hide(tmp_path: Path) -> None:
     assert not build(tmp_path, {"models/gold/other.sql": "select 1 as x"}).compiled.tagged
+
+
+def test_tags_of_the_project_apply_to_the_tables_of_contracts(tmp_path: Path) -> None:
+    files = {
+        "tidegate.toml": '[project]\nname = "shop"\n[defaults.columns.city]\ntags = ["redact"]\n'
+        '[defaults.columns.amount]\ntags = ["pii"]\n',
+        "contracts/orders.odcs.yml": CONTRACT.replace("      - name: city", "      - name: city\n        unique: true"),
+        "landing/shop/orders/": "",
+    }
+    built = build(tmp_path, files)
+    assert [(d.code, d.message) for d in built.compiled.errors] == [
+        ("MaskedKey", "column 'city' is masked with redact and is part of the unique columns of its contract")
+    ]
+    files["contracts/orders.odcs.yml"] = CONTRACT.replace("[orders_source.address.city]", "[orders_source.address]")
+    built = build(tmp_path, files)
+    assert [(d.code, d.severity.value, d.model) for d in built.compiled.diagnostics] == [
+        ("ClearInBronze", "warning", "bronze.orders")
+    ]
+    assert [mask.name for mask in built.compiled.models[table("silver.orders")].model.masks] == ["redact"]
+    assert hidden(built, "silver.orders") == {"city", "amount"}
+    assert hidden(built, "bronze.orders") == {"address", "amount", "city", "_text"}

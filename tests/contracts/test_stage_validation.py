@@ -193,6 +193,10 @@ GOOD = contract(REST)
         (change(GOOD, 1, transformLogic="amount) AS y, (amount"), "must be one expression"),
         (change(GOOD, 1, transformLogic="amount, status"), "must be one expression"),
         (change(GOOD, 1, transformLogic="(SELECT 1)"), "must work on one row"),
+        (
+            change(GOOD, 1, transformLogic="CASE WHEN EXISTS (SELECT 1 FROM a) THEN 1 END"),
+            "must work on one row",
+        ),
         (change(GOOD, 1, transformLogic="cast(amount AS int)"), "must give a string"),
         (change(GOOD, 1, transformLogic="trim(price)"), "names 'price', which silver does not have"),
         (change(GOOD, 1, transformLogic="max(amount)"), "must work on one row"),

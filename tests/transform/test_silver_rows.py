@@ -160,9 +160,13 @@ def test_the_first_holder_of_a_unique_value_stays(spark: SparkSession) -> None:
         {"id": "6", "email": "own"},
         {"id": "7", "email": "free"},
     ]
-    spark.sql("SELECT * FROM VALUES (6L, 'own'), (9L, 'held') AS t(id, email)").createOrReplaceTempView("held_emails")
     spark.sql(
-        "SELECT *, id = 8 AS _is_deleted FROM (TABLE held_emails UNION ALL SELECT 8L, 'free')"
+        "SELECT *, TIMESTAMP '2023-01-01' AS _commit_time, '1' AS _sequence"
+        " FROM VALUES (6L, 'own'), (9L, 'held') AS t(id, email)"
+    ).createOrReplaceTempView("held_emails")
+    spark.sql(
+        "SELECT *, id = 8 AS _is_deleted FROM (TABLE held_emails UNION ALL"
+        " SELECT 8L, 'free', TIMESTAMP '2023-01-01', '1')"
     ).createOrReplaceTempView("target_emails")
     try:
         valid, refused, counts = divide(spark, rules, rows, target="target_emails")
@@ -175,6 +179,37 @@ def test_the_first_holder_of_a_unique_value_stays(spark: SparkSession) -> None:
         ("unique", ["email held is not unique: a row of the table (id = 9) holds it"]),
     ]
     assert counts.quarantined["unique"] == 2
+
+
+@pytest.mark.parametrize("strategy", ["current_state", "history"])
+def test_the_table_holds_no_value_that_the_batch_takes_away(spark: SparkSession, strategy: str) -> None:
+    mail = replace(EMAIL, name="e.mail")
+    no_x = QualityRule("no_x", "`e.mail` = 'x'")
+    rules = replace(ORDERS, columns=(ID, mail), strategy=strategy, quality=(no_x,), deletion=DELETES)
+    spark.sql(
+        "SELECT *, true AS is_current, make_timestamp(IF(id = 6, 2025, 2023), 1, 1, 0, 0, 0) AS _commit_time,"
+        " '1' AS _sequence FROM VALUES"
+        " (1L, 'a'), (2L, 'b'), (3L, 'c'), (4L, 'd'), (5L, 'e'), (6L, 'f') AS t(id, `e.mail`)"
+    ).createOrReplaceTempView("held_mails")
+    rows = [
+        {"id": "1", "email": "b"},  # 1 and 2 change places
+        {"id": "2", "email": "a"},
+        {"id": "3", "email": "x"},  # refused by the rule, so 3 keeps c
+        {"id": "11", "email": "c"},
+        {"id": "4", "email": "c"},  # refused by 11, so 4 keeps d
+        {"id": "12", "email": "d"},
+        {"id": "5", "_op": "delete"},
+        {"id": "13", "email": "e"},
+        {"id": "6", "email": "late"},  # older than the table's row, so it is not written
+        {"id": "14", "email": "late"},
+    ]
+    valid, refused, _ = divide(spark, rules, rows, target="held_mails")
+    assert [row["id"] for row in valid if not row[DELETED]] == [1, 2, 13, 6, 14]
+    assert {row["id"]: row["_reasons"][0].split(" (")[-1] for row in refused if row["_stage"] == "unique"} == {
+        "11": "id = 3) holds it",
+        "4": "id = 11) holds it",
+        "12": "id = 4) holds it",
+    }
 
 
 def test_the_last_row_of_a_deleted_key_stays_beside_the_delete_and_holds_nothing(spark: SparkSession) -> None:
@@ -251,6 +286,12 @@ def test_a_rule_about_the_whole_table_gates_it(spark: SparkSession) -> None:
 def test_a_quality_rule_that_cannot_run_fails(spark: SparkSession, query: str, message: str) -> None:
     with pytest.raises(QueryError, match=message):
         divide(spark, replace(ORDERS, quality=(QualityRule("wrong", query),)), [{"id": "1", "amount": "3"}])
+
+
+def test_a_condition_that_fails_at_a_row_is_named(spark: SparkSession) -> None:
+    quality = (QualityRule("large", "amount > 100"), QualityRule("share", "100 / amount > 50"))
+    with pytest.raises(QueryError, match="quality rule 'share' cannot be evaluated: Division by zero"):
+        divide(spark, replace(ORDERS, quality=quality), [{"id": "1", "amount": "1"}, {"id": "2", "amount": "0"}])
 
 
 def test_without_a_key_rows_are_found_by_all_columns(spark: SparkSession) -> None:

@@ -9,6 +9,7 @@ import pytest
 from tidegate.contracts.ingestion import QualityRule, SilverColumn, SilverRules
 from tidegate.contracts.time_formats import java_pattern
 from tidegate.errors import QueryError
+from tidegate.sql_literals import at_the_very_end
 from tidegate.transform.silver.json_text import group_paths
 from tidegate.transform.silver.row_logic import inputs_of
 from tidegate.transform.silver.row_uniqueness import deduplicated_by
@@ -138,3 +139,26 @@ def test_strategies_deduplicate_on_the_key_or_not(strategy: str, columns: tuple[
 def test_a_contract_that_cannot_be_followed_is_refused(column: SilverColumn, message: str) -> None:
     with pytest.raises(QueryError, match=message):
         column_rules(column_cast(column, "UTC"), "v")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "for_java"),
+    [
+        ("^[A-Z$]+$", r"^[A-Z$]+\z"),
+        (r"\$[0-9]+(x|$)", r"\$[0-9]+(x|\z)"),
+        ("(?m)^a$", "(?m)^a$"),
+        (r"[\]$]$", r"[\]$]\z"),
+    ],
+)
+def test_the_end_of_a_pattern_is_not_before_a_last_line_break(pattern: str, for_java: str) -> None:
+    assert at_the_very_end(pattern) == for_java
+
+
+def test_a_pattern_that_takes_stack_is_not_searched_for_in_long_values() -> None:
+    def rule(**options: Any) -> str:
+        column = SilverColumn("text", "string", ("text",), options=options)
+        return next(r.breaks for r in column_rules(column_cast(column, "UTC"), "v") if r.name == "pattern")
+
+    assert rule(pattern="^(a|aa)+$").startswith("CASE WHEN char_length(v) > 2000 THEN true ELSE NOT v RLIKE")
+    assert rule(pattern="^(a|aa)+$", maxLength=9).startswith("char_length(v) <= 2000 AND NOT v RLIKE")
+    assert rule(pattern="^a+(b)$").startswith("NOT v RLIKE")

@@ -126,7 +126,8 @@ def _transform(column: Element, logic: str, columns: set[str]) -> Iterator[Issue
         message = f"the transformLogic of column '{name}' must be one expression over silver columns"
         yield column.issue(message, None, "transformLogic")
         return
-    if parsed.find(exp.Subquery, exp.AggFunc, exp.Window):
+    queries = sum(1 for _ in parsed.find_all(exp.Query))
+    if queries > 1 or parsed.find(exp.AggFunc, exp.Window):
         message = f"the transformLogic of column '{name}' must work on one row: no subquery, aggregate or window"
         yield column.issue(message, None, "transformLogic")
     if isinstance(value, (exp.Cast, exp.TryCast)) and not value.to.is_type(*exp.DataType.TEXT_TYPES):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
@@ -16,6 +16,7 @@ from tidegate.config import Settings
 from tidegate.contracts import ModelContract, read_contract
 from tidegate.names import TableName, nearest
 from tidegate.problems import Place, Problem, Severity, did_you_mean
+from tidegate.project.bronze_tags import clear_in_bronze, tags_of_bronze
 from tidegate.project.column_masks import MASKS_FOLDER, ColumnMask, mask_files, masks_of, read_masks, unknown_masks
 from tidegate.project.declared_checks import (
     CHECK_KEYS,
@@ -60,7 +61,8 @@ def load_project(settings: Settings, texts: Texts | None = None) -> LoadedProjec
     gold = {table: terms for contract in contracts for table, terms in contract.gold.items()}
     models = [replace(m, contract=gold[m.table].terms) if m.contract is None and m.table in gold else m for m in models]
     reader.problems += _without_model(gold, {files.table for files in project_files.models})
-    models += [model for contract in contracts for model in contract.models]
+    for contract in contracts:
+        models += reader.with_tags(contract.models, base, folders)
     macros = [MacroFile(path, text) for path in project_files.macros if (text := reader.text(path)) is not None]
     for path in unit_test_files(settings.root):
         reader.unit_test_file(path)
@@ -153,6 +155,32 @@ class _ProjectReader:
         if contract.generator is not None:
             self._generator(*contract.generator)
         return contract
+
+    def with_tags(
+        self, models: Sequence[Model], base: SettingsLevel, folders: Mapping[str, SettingsLevel]
+    ) -> Iterator[Model]:
+        """A contract's tables with the tags of columns that the project and its folders set, as for other models.
+        Silver is masked. Bronze is not, because silver is made of it, so what is masked later is hidden there."""
+        tagged = {}
+        for model in models:
+            path = f"{MODEL_FOLDERS[0]}/{model.table.layer}/{model.table.name}.sql"
+            merged, origins = self._shared(base, *(folders[folder] for folder in _above(path) if folder in folders))
+            tagged[model.table] = merged.column_tags, origins.get("column_tags", Place(model.file))
+        for model in models:
+            tags, place = tagged[model.table]
+            stage = model.stage
+            if stage is not None and not stage.is_silver:
+                silver = next((tagged[other.table][0] for other in models if other is not model), {})
+                tags, clear = tags_of_bronze(stage.ingestion, tags, silver, self.own_masks)
+                self.problems += clear_in_bronze(model.table, clear, place)
+                masks: tuple[ColumnMask, ...] = ()
+            else:
+                masks = masks_of(tags, self.own_masks, (), self.settings.masking.salt)
+            if tags:
+                origins = {**model.origins, "column_tags": place}
+                settings = replace(model.settings, column_tags=tags)
+                model = replace(model, settings=settings, masks=masks, origins=origins)
+            yield model
 
     def _generator(self, name: str, place: Place) -> None:
         from tidegate.contracts.landing_issues import missing_generator

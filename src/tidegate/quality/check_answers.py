@@ -11,7 +11,16 @@ from typing import Any
 from tidegate.checks.check_values import Check, CheckRule
 from tidegate.errors import FailureKind
 
-__all__ = ["REDACTED", "SAMPLES", "CheckAnswer", "CheckQuery", "plain", "redact_message", "redact_row"]
+__all__ = [
+    "REDACTED",
+    "SAMPLES",
+    "CheckAnswer",
+    "CheckQuery",
+    "is_about_hidden",
+    "plain",
+    "redact_message",
+    "redact_row",
+]
 
 
 SAMPLES = 5
@@ -78,6 +87,13 @@ _PYTHONS = re.compile(r"\b([A-Z]\w*Error: ).+")
 def redact_row(row: Mapping[str, Any], hidden: Collection[str]) -> dict[str, Any]:
     """A row of plain values, with hidden ones redacted; NULL stays NULL."""
     return {name: REDACTED if value is not None and name.lower() in hidden else value for name, value in row.items()}
+
+
+def is_about_hidden(columns: str, hidden: Collection[str]) -> bool:
+    """Whether a failure of a contract's row, about the named columns, may quote a hidden one's value: one about a whole
+    row may. `hidden`: in lower case."""
+    named = columns.lower()
+    return bool(hidden) and (not named or bool({named, *(part.strip() for part in named.split(","))} & set(hidden)))
 
 
 def redact_message(message: str) -> str:

@@ -90,6 +90,9 @@ def _key_columns(draft: Draft) -> Iterator[tuple[str, set[str]]]:
     for setting in _TERMS:
         matches = (_NAME.search(_without_transform(term)) for term in getattr(settings, setting))
         yield setting, {(match[1] or match[2]).lower() for match in matches if match}
+    if draft.model.stage is not None:
+        unique = (column.name.lower() for column in draft.model.stage.ingestion.silver.columns if column.unique)
+        yield "the unique columns of its contract", set(unique)
     if settings.traits.keeps_versions:
         yield str(settings.strategy), {settings.scd_valid_from.lower(), settings.scd_valid_to.lower(), IS_CURRENT}
 

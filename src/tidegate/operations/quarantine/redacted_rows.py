@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from tidegate.quality.check_answers import REDACTED, redact_row
+from tidegate.quality.check_answers import REDACTED, is_about_hidden, redact_row
 
 __all__ = ["redact_quarantined"]
 
@@ -19,16 +19,14 @@ def redact_quarantined(row: Mapping[str, Any], hidden: Collection[str]) -> dict[
     failures = redacted.get(_FAILURES)
     if not hidden or not isinstance(failures, list):
         return redacted
-    remaining = [_without_value(failure) if _is_about(failure, hidden) else failure for failure in failures]
+    remaining = [
+        _without_value(failure) if is_about_hidden(str(failure.get("column") or ""), hidden) else failure
+        for failure in failures
+    ]
     if remaining != failures and isinstance(redacted.get(_REASONS), list):
         redacted[_REASONS] = [failure.get("message") for failure in remaining]
     redacted[_FAILURES] = remaining
     return redacted
-
-
-def _is_about(failure: Mapping[str, Any], hidden: Collection[str]) -> bool:
-    column = str(failure.get("column") or "").lower()
-    return not column or bool({column, *(part.strip() for part in column.split(","))} & set(hidden))
 
 
 def _without_value(failure: Mapping[str, Any]) -> dict[str, Any]:

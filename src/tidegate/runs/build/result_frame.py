@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from blake3 import blake3
 
 from tidegate.errors import QueryError
+from tidegate.names import literal, quote
 from tidegate.project.column_masks import ColumnMask
 from tidegate.runs.clock import Clock
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["BuildStamp", "column_list", "masked_frame"]
+__all__ = ["BuildStamp", "column_list", "masked_frame", "without_values"]
 
 _PROPERTY = "spark.sql.iceberg.snapshot-property.tidegate."
 _LONGEST_LIST = 1000
@@ -67,3 +68,25 @@ def masked_frame(frame: DataFrame, masks: Sequence[ColumnMask], where: str) -> D
                 remedy=f"The query gives {', '.join(frame.columns)}: correct the name of the tagged column.",
             )
     return frame.withColumns(expressions)
+
+
+def without_values(refused: DataFrame, masked: Collection[str], hidden: Collection[str]) -> DataFrame:
+    """Refused rows of a contract as its quarantine holds them: without the values of masked columns, and, where there
+    are any, without the messages about hidden ones. Names are in lower case."""
+    if not masked:
+        return refused
+    listed = ", ".join(literal(name) for name in sorted(hidden))
+    about = (
+        f"f.column = '' OR lower(f.column) IN ({listed})"
+        f" OR arrays_overlap(split(lower(f.column), ', *'), array({listed}))"
+    )
+    parts = ", ".join(
+        f"{literal(part)}, " + (f"IF({about}, '***', f.{part})" if part in ("message", "value") else f"f.{part}")
+        for part in ("stage", "column", "rule", "message", "value")
+    )
+    failures = f"transform(_failures, f -> named_struct({parts}))"
+    changed = {"_failures": failures, "_reasons": f"transform({failures}, f -> f.message)"}
+    changed |= {name: f"IF({quote(name)} IS NULL, NULL, '***')" for name in refused.columns if name.lower() in masked}
+    return refused.selectExpr(
+        *(f"{changed[name]} AS {quote(name)}" if name in changed else quote(name) for name in refused.columns)
+    )

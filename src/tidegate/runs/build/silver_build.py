@@ -6,25 +6,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tidegate.amounts import plural
 from tidegate.compiler import bind
+from tidegate.compiler.hidden_columns import hidden_columns
 from tidegate.compiler.table_columns import ROW_IDENTITY
 from tidegate.contracts.ingestion import ContractStage, Ingestion
-from tidegate.errors import FailureKind, QualityError, TidegateError
+from tidegate.errors import FailureKind, QualityError, QueryError, TidegateError
 from tidegate.faults import fault
 from tidegate.lake.metadata import TableMetadata
 from tidegate.names import TableName
 from tidegate.planner.decide import SHAPE_PROPERTY
 from tidegate.project.model import ModelSettings
+from tidegate.quality.check_answers import REDACTED, is_about_hidden
+from tidegate.quality.check_queries import mentioned
 from tidegate.results import CheckResult
+from tidegate.runs.build.result_frame import without_values
 from tidegate.runs.build.source_deletes import source_deletes
 from tidegate.transform import Sources
 from tidegate.transform.frames import new_rows
 from tidegate.transform.silver import QUALITY, STAGES, StageCounts, ValidatedRows, validated
 from tidegate.transform.silver.replayed_rows import replayed_rows
 from tidegate.transform.silver.row_uniqueness import deduplicated_by
+from tidegate.transform.silver.sql_rules import ScalarFailure
 from tidegate.write import WriteOutcome
 from tidegate.write.quarantine_status import Replayed, StatusChange
 from tidegate.write.quarantine_table import write_beside_refused
@@ -59,7 +64,8 @@ def write_silver(build: TableBuild) -> WriteOutcome:
         delivered = _replayed(build, bronze) if decision.replay else new_rows(session, build.query, sources)
         build.notes += _without_indicator(ingestion, delivered.columns)
     fault("after_build", build.table)
-    exists = not decision.rebuild and isinstance(run.lake.table(build.table), TableMetadata)
+    former = None if decision.rebuild else run.lake.table(build.table)
+    exists = isinstance(former, TableMetadata)
     rows_judged = validated(
         session,
         delivered,
@@ -68,10 +74,15 @@ def write_silver(build: TableBuild) -> WriteOutcome:
         ingestion.version,
         run.run_id,
         run.started_at,
-        target=build.table.quoted if exists else None,
+        target=_as_it_is(build.table, former) if isinstance(former, TableMetadata) else None,
         written_once=_is_written_once(build.settings, exists),
     )
-    with build.phases.timed("iceberg_write"), rows_judged as rows, _shown_if_refused(build, stage, rows):
+    with (
+        build.phases.timed("iceberg_write"),
+        _placed(stage),
+        rows_judged as rows,
+        _shown_if_refused(build, stage, rows),
+    ):
         if rows.marked is not None:  # else they are counted by the write
             build.attempt.stages = _stages(rows.counts)
             _require_rules(build, stage, rows)
@@ -89,7 +100,7 @@ def write_silver(build: TableBuild) -> WriteOutcome:
                 )
             fault("after_write", build.table)
         build.attempt.stages = _stages(rows.counts, outcome)
-        build.notes += _notes(stage, rows)
+        build.notes += _notes(build, stage, rows)
     properties = outcome.properties if decision.replay else {**outcome.properties, SHAPE_PROPERTY: ingestion.shape}
     return replace(outcome, rows_quarantined=sum(rows.counts.quarantined.values()), properties=properties)
 
@@ -114,6 +125,12 @@ def _marks(build: TableBuild, delivered: DataFrame) -> Iterator[Replayed | None]
         build.session.catalog.dropTempView(_REPLAYED)
 
 
+def _as_it_is(table: TableName, metadata: TableMetadata) -> str | None:
+    """Rows of the table as SQL that gives the same after the write; None where it has none."""
+    snapshot = metadata.current_snapshot_id
+    return None if snapshot is None else f"{table.quoted} VERSION AS OF {snapshot}"
+
+
 def _is_written_once(settings: ModelSettings, exists: bool) -> bool:
     """Whether one statement reads the valid rows, once. Spark computes rows twice to sort them."""
     traits = settings.traits
@@ -131,7 +148,20 @@ def _refused(build: TableBuild, rows: ValidatedRows, outcome: WriteOutcome) -> D
             where=build.name,
             remedy="Run again: the rows changed while they were written.",
         )
-    return rows.refused
+    hidden = hidden_columns(build.run.compiled, build.table)
+    return without_values(rows.refused, {mask.column.lower() for mask in build.model.model.masks}, hidden)
+
+
+@contextmanager
+def _placed(stage: ContractStage) -> Iterator[None]:
+    """An error about a quality rule names it by its query: here its place in the contract is known."""
+    try:
+        yield
+    except QueryError as error:
+        places = _places(stage)
+        named = (rule.name for rule in stage.ingestion.silver.quality if rule.query.strip() == error.where)
+        error.where = next((f"{places[name]}: {error.where}" for name in named), error.where)
+        raise
 
 
 @contextmanager
@@ -141,7 +171,7 @@ def _shown_if_refused(build: TableBuild, stage: ContractStage, rows: ValidatedRo
         yield
     except TidegateError as error:
         if error.kind is FailureKind.QUALITY_FAILED and rows.are_counted:
-            for note in (*build.notes, *_notes(stage, rows)):
+            for note in (*build.notes, *_notes(build, stage, rows)):
                 build.run.emit("warning", build.name, {"message": f"{build.name}: {note}"})
         raise
 
@@ -150,6 +180,8 @@ def _require_rules(build: TableBuild, stage: ContractStage, rows: ValidatedRows)
     """Rules about the whole table, which blame no row, let all rows in or none."""
     if not rows.failures:
         return
+    hidden = hidden_columns(build.run.compiled, build.table)
+    texts = [_gate_failure(failure, hidden) for failure in rows.failures]
     build.attempt.failed_rules = tuple(
         CheckResult(
             build.name,
@@ -157,7 +189,7 @@ def _require_rules(build: TableBuild, stage: ContractStage, rows: ValidatedRows)
             stage="before_write",
             severity="error",
             status="failed",
-            value=failure.value if isinstance(failure.value, (int, float, str, bool)) else str(failure.value),
+            value=_gate_value(failure, hidden),
             expected=failure.expected,
             duration_ms=0,
             description=failure.rule.query.strip(),
@@ -168,12 +200,29 @@ def _require_rules(build: TableBuild, stage: ContractStage, rows: ValidatedRows)
     bronze = f"bronze.{ingestion.source.table}"
     corrected = "Deliver rows that correct it: a row replaces an older one with its key. Or change"
     raise QualityError(
-        f"{'; '.join(map(str, rows.failures))}: the table takes none of {plural(rows.counts.valid, 'valid row')}",
+        f"{'; '.join(texts)}: the table takes none of {plural(rows.counts.valid, 'valid row')}",
         where=", ".join(dict.fromkeys(places[failure.rule.name] for failure in rows.failures)),
         remedy=f"{corrected if deduplicated_by(ingestion.silver) else 'Change'} the rule in the contract, or move the "
         f"file that is wrong out of landing zone {ingestion.source.zone} and run `tidegate run {bronze} {build.name} "
         f"--full-refresh`. Until then the rows stay in {bronze}, and each run judges them again, with new ones.",
     )
+
+
+def _reads_hidden(failure: ScalarFailure, hidden: frozenset[str]) -> bool:
+    return (failure.rule.column or "").lower() in hidden or bool(mentioned(failure.rule.query, hidden))
+
+
+def _gate_value(failure: ScalarFailure, hidden: frozenset[str]) -> Any:
+    """Of a rule that reads hidden columns, only whether it holds is shown."""
+    if _reads_hidden(failure, hidden):
+        return REDACTED
+    return failure.value if isinstance(failure.value, (int, float, str, bool)) else str(failure.value)
+
+
+def _gate_failure(failure: ScalarFailure, hidden: frozenset[str]) -> str:
+    if _reads_hidden(failure, hidden):
+        return f"quality rule '{failure.rule.name}' fails; its value may come from a hidden column"
+    return str(failure)
 
 
 def _dropped(build: TableBuild) -> Mapping[str, str]:
@@ -206,17 +255,19 @@ def _without_indicator(ingestion: Ingestion, bronze: Sequence[str]) -> Iterator[
         )
 
 
-def _notes(stage: ContractStage, rows: ValidatedRows) -> Iterator[str]:
+def _notes(build: TableBuild, stage: ContractStage, rows: ValidatedRows) -> Iterator[str]:
     ingestion = stage.ingestion
     if ingestion.silver.not_evaluated and rows.counts.read:
         names = ", ".join(ingestion.silver.not_evaluated)
         yield f"not evaluated, of what the contract asks: {names}"
     if sum(rows.counts.quarantined.values()):
-        yield from _refusals(rows.refused, _places(stage))
+        hidden = hidden_columns(build.run.compiled, build.table)
+        yield from _refusals(rows.refused, _places(stage), hidden)
 
 
-def _refusals(refused: DataFrame, places: Mapping[str, str]) -> Iterator[str]:
-    """A line for each rule that refused rows, with the first of them. `places`: of quality rules."""
+def _refusals(refused: DataFrame, places: Mapping[str, str], hidden: frozenset[str]) -> Iterator[str]:
+    """A line for each rule that refused rows, with the first of them. `places`: of quality rules.
+    `hidden`: columns, in lower case, whose values are not shown, nor the messages that quote them."""
     from pyspark.sql import functions as f
 
     failure = f.explode("_failures").alias("failure")
@@ -237,6 +288,9 @@ def _refusals(refused: DataFrame, places: Mapping[str, str]) -> Iterator[str]:
         where = f"{example['_source_file']}, record {example['_source_row']}"
         if rule["stage"] == QUALITY:
             where += f"; the rule is in {places[rule['rule']]}"
-        yield f"{plural(rule['rows'], 'row')} quarantined at {rule['stage']}: {example['message']} ({where})"
+        message = example["message"]
+        if is_about_hidden(rule["column"], hidden):
+            message = f"{rule['column']} breaks the rule {rule['rule']}; its values are hidden"
+        yield f"{plural(rule['rows'], 'row')} quarantined at {rule['stage']}: {message} ({where})"
     if len(rules) > _MOST_RULES:
         yield "other rules refused rows too; `tidegate quarantine list` names them"

@@ -1,7 +1,8 @@
 """Values inside JSON text, exactly as they were delivered.
 
 Spark's JSON functions read numbers as doubles where they give text: 1.10 becomes 1.1, and long ones lose digits. So
-each number is made a string with a mark before it is parsed, and loses both after.
+each number is made a string with a mark before it is parsed, and loses both after. The mark's own character gets a
+letter behind it meanwhile, so no text is taken for a number.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ __all__ = ["CORRUPT", "JsonPaths", "exact_json", "group_paths", "json_shape", "m
 _MARK = "\ue0f1"
 """From Unicode's private use area."""
 
+_BACKSLASH_U = literal("\\u")
 CORRUPT = "__tidegate_corrupt"
 _IS_ARRAY, _IS_OBJECT = literal(r"^\s*\["), literal(r"^\s*\{")
 _NUMBER = literal(
@@ -26,17 +28,24 @@ _NUMBER = literal(
 """What precedes the next number, strings included, and the number. Possessive, so that long texts take no stack; from
 where the last match ended, so that they take no time."""
 _MARKED = literal(f'$1"{_MARK}$2"')
-_UNMARKED = literal(f'"{_MARK}([^"]*+)"|^{_MARK}')
+_UNMARKED = literal(f'"{_MARK}([-0-9][^"]*+)"|^{_MARK}(?=[-0-9])')
+_OWN = f"{_MARK}s"
+"""The mark's character in a delivered text."""
+_OWN_ESCAPED, _OWN_AFTER = literal(r"(?<!\\)((?:\\\\)*+)\\u[eE]0[fF]1"), literal(f"$1{_OWN}")
 
 
 def exact_json(text: str) -> str:
     """JSON text with its numbers as marked strings."""
-    return f"regexp_replace({text}, {_NUMBER}, {_MARKED})"
+    raw = f"replace({text}, '{_MARK}', '{_OWN}')"
+    escaped = f"regexp_replace({raw}, {_OWN_ESCAPED}, {_OWN_AFTER})"
+    own = f"CASE WHEN contains({text}, {_BACKSLASH_U}) THEN {escaped} ELSE {raw} END"
+    return f"regexp_replace({own}, {_NUMBER}, {_MARKED})"
 
 
 def unmarked(text: str) -> str:
     """A text out of `exact_json`, as it was delivered; numbers inside nested JSON too."""
-    return f"CASE WHEN contains({text}, '{_MARK}') THEN regexp_replace({text}, {_UNMARKED}, '$1') ELSE {text} END"
+    numbers = f"regexp_replace({text}, {_UNMARKED}, '$1')"
+    return f"CASE WHEN contains({text}, '{_MARK}') THEN replace({numbers}, '{_OWN}', '{_MARK}') ELSE {text} END"
 
 
 def json_shape(kind: DataType) -> DataType:

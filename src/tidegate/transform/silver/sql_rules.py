@@ -11,6 +11,7 @@ left. Rows that delete are not seen.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from tidegate.compiler.sql.queries import SqlFault
 from tidegate.compiler.sql.rule_query import read_rule_query
 from tidegate.contracts.ingestion import QualityRule, SilverColumn, SilverRules, TableRules
-from tidegate.errors import QueryError
+from tidegate.errors import QueryError, TidegateError
 from tidegate.names import literal, quote
 from tidegate.spark.spark_errors import read_failure
 from tidegate.transform.silver.row_uniqueness import columns_text, text_of
@@ -33,6 +34,7 @@ __all__ = [
     "flag_rows",
     "gives_one_value",
     "is_scalar",
+    "named_rule",
     "operator_fails",
     "read_rule",
     "scalar_failures",
@@ -188,6 +190,27 @@ def _failure(rule: SqlRule, rules: SilverRules) -> str:
     before, after = literal(f"quality rule {rule.rule.name} fails for {name} "), literal(f": {query}")
     about = f"concat({before}, {shown(value)}, {after})"
     return failure(QUALITY, name, rule.rule.name, about, shown(value))
+
+
+@contextmanager
+def named_rule(rows: DataFrame, rules: Sequence[SqlRule]) -> Iterator[None]:
+    """Names the condition that fails where rows are judged. `rows`: as they are before that."""
+    try:
+        yield
+    except TidegateError:
+        raise
+    except Exception:
+        for rule in rules:
+            if not rule.is_select:
+                _evaluate(rows, rule)
+        raise
+
+
+def _evaluate(rows: DataFrame, rule: SqlRule) -> None:
+    try:
+        rows.where(f"{STAGE} IS NULL AND NOT {DELETED}").where(f"({rule.text}\n)").count()
+    except Exception as error:
+        raise _cannot_run(rule, error) from error
 
 
 def scalar_failures(session: SparkSession, rule: SqlRule) -> Iterator[ScalarFailure]:

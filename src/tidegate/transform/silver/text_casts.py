@@ -5,7 +5,8 @@ Nothing is rounded, cut or guessed:
 - integers may stand among blanks, and may have a point with nothing but zeros after it (`1.0` is 1); exponents are
   refused
 - decimals fit precision and scale, zeros at the end aside; exponents are followed (`1.5e3` is 1500)
-- float and double take NaN and Infinity; a number too large for them is refused, and so are Java's `1d` and `0x1p3`
+- float and double take NaN and Infinity; a number too large or too close to 0 for them is refused, and so are
+  Java's `1d` and `0x1p3`
 - booleans are true, false, t, f, yes, no, y, n, 1 and 0, in any case
 - text stays as it is, blanks included, if it is not longer than varchar(n) or char(n) allows
 - arrays, maps and structs are read from JSON; each value inside is cast by these rules
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from tidegate.contracts.ingestion import SilverColumn
 from tidegate.datatypes import STRING, DataType, parse_type
 from tidegate.errors import QueryError
-from tidegate.names import literal
+from tidegate.names import literal, quote
 from tidegate.transform.silver.json_text import CORRUPT, map_leaves, parsed_json, unmarked
 from tidegate.transform.silver.time_casts import TimeRules, date_from_text, time_rules, timestamp_from_text
 
@@ -36,6 +37,7 @@ _WHOLE = literal(r"^\s*[+-]?\d+\.0*\s*$")
 _JAVA_NUMBER = literal(r"[xXpP]|\d\.?[dDfF]")
 _UNUSUAL = literal(r"[A-Za-z]|\d{38}")
 _INFINITE = literal("[iI][nN][fF]")
+_NOT_ZERO = literal(r"^\s*[+-]?[0.]*[1-9]")
 _HUGE_EXPONENT = literal(r"[eE][+-]?0*[1-9]\d{3}")
 
 
@@ -98,7 +100,7 @@ class ColumnCast:
             case "array":
                 return f"coalesce(exists({value}, {name} -> {self._fails(name, kind.args[0], depth + 1)}), false)"
             case "struct":
-                return " OR ".join(f"({self._fails(f'{value}.`{own}`', part, depth)})" for own, part in kind.args)
+                return " OR ".join(f"({self._fails(f'{value}.{quote(own)}', part, depth)})" for own, part in kind.args)
             case "map":
                 keys = f"transform(map_keys({value}), {name} -> {self._leaf(name, kind.args[0])})"
                 inside = self._fails(name, kind.args[1], depth + 1)
@@ -145,7 +147,8 @@ def _scalar(text: str, cast: ColumnCast) -> str:
         case "float" | "double" as kind:
             value = _floating(text, kind)
         case "decimal":
-            value = _decimal(text, cast.type)
+            # Java reads the digits of every alphabet.
+            value = f"CASE WHEN octet_length({text}) = char_length({text}) THEN {_decimal(text, cast.type)} END"
         case "date":
             value = date_from_text(text, cast.times)
         case "timestamp" | "timestamp_ntz" as kind:
@@ -166,7 +169,8 @@ def _floating(text: str, kind: str) -> str:
     text that ends with a digit and has none of these letters that is known without a pattern."""
     value = f"try_cast({text} AS {kind})"
     infinite = f"abs({value}) = CAST('Infinity' AS {kind})"
-    taken = f"NOT {text} RLIKE {_JAVA_NUMBER} AND (NOT {infinite} OR {text} RLIKE {_INFINITE})"
+    is_zero = f"{value} = 0 AND {text} RLIKE {_NOT_ZERO}"
+    taken = f"NOT {text} RLIKE {_JAVA_NUMBER} AND (NOT {infinite} OR {text} RLIKE {_INFINITE}) AND NOT ({is_zero})"
     letters = " AND ".join(f"NOT contains({text}, '{letter}')" for letter in "eExX")
     usual = f"octet_length({text}) < 38 AND contains('0123456789', right({text}, 1)) AND {letters}"
     return f"CASE WHEN {usual} OR NOT {text} RLIKE {_UNUSUAL} OR {taken} THEN {value} END"

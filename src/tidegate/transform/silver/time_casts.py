@@ -1,8 +1,9 @@
 """Text → a date or a timestamp.
 
 Without a `format`, ISO 8601 is read: `2024-01-31`, for a timestamp also `2024-01-31T10:00:00.123456+02:00`, a blank for
-the T, a zone by name (`Europe/Paris`). `2024` is no date, and a year is 0001 to 9999. A date takes a time only if that
-is midnight. Digits after the microsecond are cut, because Spark has none.
+the T, a zone by name (`Europe/Paris`). `2024` is no date, and a year is 0001 to 9999, also
+in UTC where the text has another zone. A date takes a time only if that is midnight. Digits after the microsecond,
+which Spark has no place for, must be zeros.
 
 `format` is a pattern of Java's DateTimeFormatter, as ODCS has it; YYYY and DD, which mean other things there, are read
 as year and day where they come together.
@@ -13,6 +14,7 @@ one, with `timezone: false` it must have none. A `timestamp_ntz` is the local ti
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from tidegate.contracts.ingestion import SilverColumn
@@ -27,9 +29,11 @@ _ZONE_LETTERS = frozenset("VzOXxZ")
 _DATE = r"(?!0000)\d{4}-\d{1,2}-\d{1,2}"
 _ISO_DATE = literal(rf"^\s*{_DATE}(?:[T ]00:00(?::00(?:[.]0+)?)?Z?)?\s*$")
 _ISO_TIMESTAMP = literal(
-    rf"^\s*{_DATE}(?:[T ]\d{{1,2}}:\d{{2}}(?::\d{{2}}(?:[.]\d{{1,9}})?)?"
+    rf"^\s*{_DATE}(?:[T ]\d{{1,2}}:\d{{2}}(?::\d{{2}}(?:[.]\d{{1,6}}0{{0,3}})?)?"
     r" ?(?:Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?|[A-Za-z]+(?:/[A-Za-z_+\-0-9]+)+)?)?\s*$"
 )
+_LOST_DIGITS = literal(r"[.,]\d{6}\d*[1-9]")
+_LONG_FRACTION = re.compile("S{7,}")
 _HAS_ZONE = literal(r":\d.*[A-Za-z+-]")
 
 
@@ -88,7 +92,8 @@ def date_from_text(text: str, rules: TimeRules) -> str:
 def timestamp_from_text(text: str, kind: str, rules: TimeRules) -> str:
     if rules.format is not None:
         value, has_zone = _formatted(text, rules), "true" if rules.format_has_zone else "false"
-        is_read = "true"
+        is_long = _LONG_FRACTION.search(QUOTED.sub("", rules.format)) is not None
+        is_read = f"NOT {text} RLIKE {_LOST_DIGITS}" if is_long else "true"
         unzoned = f"CAST({value} AS TIMESTAMP_NTZ)"
     else:
         value, unzoned = f"try_cast({text} AS TIMESTAMP)", f"try_cast({text} AS TIMESTAMP_NTZ)"
@@ -106,11 +111,17 @@ def timestamp_from_text(text: str, kind: str, rules: TimeRules) -> str:
     if rules.zone_refused:
         is_read = f"{is_read} AND NOT {has_zone}"
     either = value if value == local else f"CASE WHEN {has_zone} THEN {value} ELSE {local} END"
+    read = f"CASE WHEN {is_read} THEN {_within_years(either)} END"
     if rules.format is not None or rules.zone_required:
-        return f"CASE WHEN {is_read} THEN {either} END"
-    return (
-        f"CASE WHEN {_has_shape(text, 'yyyy-MM-dd HH:mm:ss', 5, 14, 17)} THEN {local} WHEN {is_read} THEN {either} END"
-    )
+        return read
+    shaped = _has_shape(text, "yyyy-MM-dd HH:mm:ss", 5, 14, 17)
+    usual = local if same or kind == "timestamp_ntz" else _within_years(local)
+    return f"CASE WHEN {shaped} THEN {usual} ELSE {read} END"
+
+
+def _within_years(value: str) -> str:
+    """Another zone than the session's can move a value out of the years that a date has."""
+    return f"CASE WHEN year({value}) BETWEEN 1 AND 9999 THEN {value} END"
 
 
 def _has_shape(text: str, shape: str, *signs: int) -> str:

@@ -9,18 +9,21 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from tidegate.amounts import plural
-from tidegate.contracts.ingestion import SilverRules
+from tidegate.contracts.ingestion import SilverColumn, SilverRules
 from tidegate.errors import FailureKind, QualityError, QueryError, TidegateError
 from tidegate.names import literal, quote
 from tidegate.spark.session import temporary_conf
 from tidegate.spark.spark_errors import read_failure
 from tidegate.transform.silver.mark_rows import mark_rows
 from tidegate.transform.silver.row_uniqueness import (
+    are_taken,
     deduplicated_by,
     flag_repeated,
     keep_newest,
+    taken_back,
     text_of,
     unique_columns,
+    with_standing,
 )
 from tidegate.transform.silver.silver_frame import (
     CAST,
@@ -42,6 +45,7 @@ from tidegate.transform.silver.sql_rules import (
     SqlRule,
     flag_rows,
     is_scalar,
+    named_rule,
     read_rule,
     scalar_failures,
 )
@@ -54,6 +58,7 @@ __all__ = ["StageCounts", "ValidatedRows", "validated"]
 
 _MARKS, _JUDGED, _VALID = "__tidegate_silver_marks", "__tidegate_silver_judged", "__tidegate_silver_valid"
 _REFUSED = "__tidegate_silver_refused"
+_ROUNDS = 5
 _LONGEST_METHOD = "spark.sql.codegen.hugeMethodLimit"
 
 
@@ -172,7 +177,8 @@ def validated(
     *,
     written_once: bool = False,
 ) -> Iterator[ValidatedRows]:
-    """Divide rows of bronze. `target`: the silver table where there is one; its values of unique columns are taken.
+    """Divide rows of bronze. `target`: SQL of the silver table where there is one; its values of unique columns are
+    taken. It must stay as it is while it is written: Spark computes again what read a table that a statement changes.
     `written_once`: one statement will read the valid rows, so they need not be persisted where each is judged alone.
 
     Raises QueryError for a contract that cannot be followed, before the block begins.
@@ -252,11 +258,18 @@ def _divide(
     has_dropped = summary.ranked > summary.groups
     judged = keep_newest(live, rules) if has_dropped else live.selectExpr("*", f"false AS {GONE}")
     looked_at = [c for c in unique_columns(rules) if target is not None or c.name in summary.repeated]
+    base = None
+    if looked_at and target is not None and deduplicated_by(rules):
+        standing = with_standing(session, judged, rules, looked_at, target)
+        base = judged = session.table(
+            stack.enter_context(persisted_view(session, standing, f"{_JUDGED}_standing", on_disk=True))
+        )
     for column in looked_at:
-        judged = flag_repeated(session, judged, rules, column, target)
-    judged, scalar = _judge(session, stack, judged, rules, sql_rules, is_costly=has_dropped or bool(looked_at))
-    is_changed = has_dropped or looked_at or sql_rules
-    counts = _counts(judged, summary, applies) if is_changed else _unchanged_counts(summary)
+        judged = flag_repeated(session, judged, rules, column, target, base)
+    with named_rule(judged, sql_rules):
+        judged, scalar = _judge(session, stack, judged, rules, sql_rules, looked_at, is_costly=has_dropped)
+        is_changed = has_dropped or looked_at or sql_rules
+        counts = _counts(judged, summary, applies) if is_changed else _unchanged_counts(summary)
     counts.require_sum(rules.name)
     names = [quote(column.name) for column in rules.columns]
     valid = judged.where(f"{STAGE} IS NULL").select(*names, "_commit_time", "_sequence", DELETED)
@@ -285,17 +298,19 @@ def _judge(
     judged: DataFrame,
     rules: SilverRules,
     sql_rules: Sequence[SqlRule],
+    unique: Sequence[SilverColumn],
     is_costly: bool,
 ) -> tuple[DataFrame, tuple[ScalarFailure, ...]]:
-    """The rows after their quality rules, and the failures of those about all rows. What is costly is computed once."""
+    """The rows after their quality rules, and the failures of those about all rows. What is costly is computed once;
+    `unique`: the columns that were looked at."""
 
     def once(frame: DataFrame, view: str) -> DataFrame:
         return session.table(stack.enter_context(persisted_view(session, frame, view, on_disk=True)))
 
-    if is_costly:
+    if is_costly or unique:
         judged = once(judged, f"{_JUDGED}_rows")
     if not sql_rules:
-        return judged, ()
+        return _without_taken(judged, rules, unique, once), ()
     _show(session, stack, judged, rules)
     scalars = [rule for rule in sql_rules if rule.is_select and is_scalar(session, rule, rules)]
     about_rows = [rule for rule in sql_rules if rule not in scalars]
@@ -303,8 +318,30 @@ def _judge(
         judged = flag_rows(session, judged, rules, about_rows)
         if any(rule.is_select for rule in about_rows):
             judged = once(judged, f"{_JUDGED}_quality")
+    judged = _without_taken(judged, rules, unique, once)
+    if about_rows:
         _show(session, stack, judged, rules)
     return judged, tuple(failure for rule in scalars for failure in scalar_failures(session, rule))
+
+
+def _without_taken(
+    judged: DataFrame,
+    rules: SilverRules,
+    unique: Sequence[SilverColumn],
+    once: Callable[[DataFrame, str], DataFrame],
+) -> DataFrame:
+    """The rows without those whose unique value the table's row keeps after all. Each that is refused may give another
+    value back; after a few rounds all that took one are refused."""
+    is_taken = are_taken(judged, rules, unique)
+    for number in range(_ROUNDS):
+        before = judged.where(is_taken).count() if is_taken != "false" else 0
+        if not before:
+            return judged
+        last = number == _ROUNDS - 1
+        judged = once(taken_back(judged, rules, unique, everything=last), f"{_JUDGED}_taken_{number}")
+        if judged.where(is_taken).count() == before:
+            return judged
+    return judged
 
 
 def _show(session: SparkSession, stack: ExitStack, judged: DataFrame, rules: SilverRules) -> None:

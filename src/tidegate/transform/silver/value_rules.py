@@ -1,11 +1,12 @@
 """The constraints of a column as Spark SQL conditions that hold for values that break them.
 
 NULL breaks none but `required` and `primaryKey`. A `pattern` is searched for, as in ECMA-262 and JSON Schema: anchor it
-with ^ and $ where it is about the whole value. It is read as Java's regular expression.
+with ^ and $ where it is about the whole value. It is read as Java's regular expression, in which $ is the end alone.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -17,11 +18,17 @@ from tidegate.contracts.text_formats import INTEGER_FORMATS, text_has_format
 from tidegate.datatypes import DataType
 from tidegate.errors import QueryError
 from tidegate.names import literal, quote
-from tidegate.sql_literals import require_pattern
+from tidegate.sql_literals import at_the_very_end, require_pattern
 from tidegate.transform.silver.silver_frame import as_text
 from tidegate.transform.silver.text_casts import ColumnCast, part_cast
 
 __all__ = ["ValueRule", "column_rules"]
+
+
+_SEARCHED = 2000
+"""The most characters in which a pattern with a repeated group is searched for: Java takes stack for each repetition,
+and Spark ends where there is no more."""
+_REPEATED_GROUP = re.compile(r"(?<!\\)\)[*+{]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +140,14 @@ def _text_rules(cast: ColumnCast, value: str) -> Iterator[ValueRule]:
             require_pattern(str(pattern))
         except ValueError as error:
             raise _wrong(cast, "pattern", pattern, str(error)) from None
-        yield ValueRule("pattern", f"NOT {value} RLIKE {literal(str(pattern))}", f"does not match {pattern}")
+        breaks = f"NOT {value} RLIKE {literal(at_the_very_end(str(pattern)))}"
+        complaint = f"does not match {pattern}"
+        if _REPEATED_GROUP.search(str(pattern)) and (most is None or most > _SEARCHED):
+            breaks = f"CASE WHEN {length} > {_SEARCHED} THEN true ELSE {breaks} END"
+            complaint += f", which is searched for in {_SEARCHED} characters at most"
+        elif _REPEATED_GROUP.search(str(pattern)):
+            breaks = f"{length} <= {_SEARCHED} AND {breaks}"
+        yield ValueRule("pattern", breaks, complaint)
     if (name := options.get("format")) is None:
         return
     if cast.column.logical_type == "time":
