@@ -6,6 +6,7 @@ import gc
 import os
 import shutil
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -168,6 +169,15 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     return Place(request.param, tmp_path, request.getfixturevalue(fixture))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def frames_of_a_module() -> Iterator[None]:
+    """Those that only cycles of Python objects still hold keep their plans in the JVM, and fill its heap."""
+    yield
+    pyspark = sys.modules.get("pyspark")
+    if pyspark is not None and pyspark.SparkContext._active_spark_context is not None:
+        gc.collect()
+
+
 @pytest.fixture(scope="session")
 def spark_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("spark") / "spark.log"
@@ -181,7 +191,7 @@ def spark(spark_log: Path) -> Iterator[SparkSession]:
     os.environ.setdefault(*PLANTED_TOKEN)
     section = SparkSection(
         master="local[2]",
-        memory="2g",
+        memory="3g",
         conf={
             "spark.driver.extraJavaOptions": f"{QUICK_JVM} {ROOMY_JVM}",
             "spark.driver.extraClassPath": str(h2_jar()),
