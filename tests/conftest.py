@@ -191,7 +191,7 @@ def spark(spark_log: Path) -> Iterator[SparkSession]:
     os.environ.setdefault(*PLANTED_TOKEN)
     section = SparkSection(
         master="local[2]",
-        memory="3g",
+        memory="2g",
         conf={
             "spark.driver.extraJavaOptions": f"{QUICK_JVM} {ROOMY_JVM}",
             "spark.driver.extraClassPath": str(h2_jar()),

@@ -106,10 +106,10 @@ def test_rows_are_landed_in_the_format_of_the_contract(shop: H2Database, tmp_pat
     shop.execute("ALTER TABLE dbo.Orders DROP COLUMN raw")
     shop.execute("INSERT INTO dbo.Orders VALUES (1, '2024-01-01', N'a,\"b\"', 1.10), (2, NULL, NULL, NULL)")
     expected = {
-        "jsonl": '{"id":1,"updated_at":"2024-01-01T00:00:00.000","name":"a,\\"b\\"","amount":1.10}\n'
+        "jsonl": '{"id":1,"updated_at":"2024-01-01T00:00:00","name":"a,\\"b\\"","amount":1.10}\n'
         '{"id":2,"updated_at":null,"name":null,"amount":null}\n',
-        "csv": 'id,updated_at,name,amount\n1,2024-01-01T00:00:00.000,"a,""b""",1.10\n2,,,\n',
-        "tsv": 'id\tupdated_at\tname\tamount\n1\t2024-01-01T00:00:00.000\t"a,""b"""\t1.10\n2\t\t\t\n',
+        "csv": 'id,updated_at,name,amount\n1,2024-01-01T00:00:00,"a,""b""",1.10\n2,,,\n',
+        "tsv": 'id\tupdated_at\tname\tamount\n1\t2024-01-01T00:00:00\t"a,""b"""\t1.10\n2\t\t\t\n',
     }
     for file_format, text in expected.items():
         orders = landing(shop, tmp_path, full_snapshot=True, format=file_format)

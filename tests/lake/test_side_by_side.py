@@ -63,7 +63,7 @@ def test_processes_that_publish_at_once_lose_no_update_and_readers_see_all_or_no
                 future.result()
     counted = {_version(pointer) for pointer in reader.head().values()}
     # Where a publish is not one step, what is called a conflict may have moved a part, which is then counted again.
-    assert counted == {9 * rounds} or (not reader.capabilities.atomic_publish and min(counted) > 9)
+    assert counted == {9 * rounds} or (not reader.capabilities.atomic_publish and min(counted) >= 9 * rounds)
     assert reader.list_branches() == ()
 
 

@@ -95,6 +95,7 @@ def test_a_run_reads_a_database_as_the_user_that_libpq_finds(
     assert shop.rows("silver.mine") == [("yes",)]
 
 
+@pytest.mark.skipif(not os.environ.get("TIDEGATE_PROVE"), reason="a process with a Spark of its own: make prove")
 def test_a_quality_test_may_read_a_source_that_no_model_reads(shop: ProjectFolder, postgres: Postgres) -> None:
     """In a process of its own: of a driver that comes to a running Spark one thread knows, and tests have theirs.
 
