@@ -54,7 +54,8 @@ def write_shop(shop: ProjectFolder) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("point", ["before_publish", *(["after_publish"] if PROVE else [])])
+@pytest.mark.skipif(not PROVE, reason="chaos kills a run with rows, and every point is below: make prove")
+@pytest.mark.parametrize("point", ["before_publish", "after_publish"])
 def test_killed_around_the_publish_main_is_whole_and_the_next_run_succeeds(shop: ProjectFolder, point: str) -> None:
     """With rows. Without them every point is below, and all points with rows are tried by chaos."""
     write_shop(shop)

@@ -91,7 +91,7 @@ def test_a_rebuild_of_bronze_and_silver_sees_the_snapshots_as_they_came(shop: Pr
     assert [shop.rows(query) for query in states] == before
 
     (shop.root / "landing/people/3.csv").unlink()
-    assert shop.run(full_refresh=True, confirmed=True).exit_code == 0
+    assert shop.run("bronze.moves", "silver.moves", full_refresh=True, confirmed=True).exit_code == 0
     assert shop.rows("SELECT id, valid_to IS NULL FROM silver.moves") == [(1, True), (2, True), (3, True)]
 
 

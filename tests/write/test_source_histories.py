@@ -27,8 +27,8 @@ from .conftest import Branch
 
 pytestmark = pytest.mark.spark
 
-SEEDS = range(12 if os.environ.get("TIDEGATE_PROVE") else 1)
-KEYS, TICKS, BATCHES = 60, 8, 3
+SEEDS, BATCHES = (range(12), 3) if os.environ.get("TIDEGATE_PROVE") else (range(1), 2)
+KEYS, TICKS = 60, 8
 FIRST = datetime(2024, 1, 1, tzinfo=UTC)
 CURRENT = ModelSettings(strategy=Strategy.CURRENT_STATE, unique_key=("id",))
 HISTORY = ModelSettings(strategy=Strategy.SCD2, unique_key=("id",), watermark_column="_commit_time")
