@@ -46,7 +46,7 @@ def deletion_issues(contract: StageContract, silver: Element, columns: list[Elem
         )
     if detection is not None and detection.value == "inferred":
         if contract.connector is not None and contract.connector.reads_log:
-            yield Issue(detection.path, "a source that reads a log tells its deletes, so they are not inferred")
+            yield Issue(detection.path, "a source that reads a log reports its deletes, so they are not inferred")
         elif not contract.is_set("ingestion_read_strategy", "full_snapshot"):
             message = "deletes can be inferred only where every read is complete"
             fix = "set ingestion_read_strategy to full_snapshot, or detection to explicit"

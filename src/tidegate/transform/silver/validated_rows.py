@@ -333,13 +333,14 @@ def _without_taken(
     """The rows without those whose unique value the table's row keeps after all. Each that is refused may give another
     value back; after a few rounds all that took one are refused."""
     is_taken = are_taken(judged, rules, unique)
+    taken = judged.where(is_taken).count() if is_taken != "false" else 0
     for number in range(_ROUNDS):
-        before = judged.where(is_taken).count() if is_taken != "false" else 0
-        if not before:
+        if not taken:
             return judged
-        last = number == _ROUNDS - 1
+        before, last = taken, number == _ROUNDS - 1
         judged = once(taken_back(judged, rules, unique, everything=last), f"{_JUDGED}_taken_{number}")
-        if judged.where(is_taken).count() == before:
+        taken = judged.where(is_taken).count()
+        if taken == before:
             return judged
     return judged
 
