@@ -10,8 +10,8 @@ One projection after the other, each over the row alone, so nothing is shuffled 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tidegate.contracts.ingestion import DEFAULT_NULL_VALUES, DeleteIndicator, SilverColumn, SilverRules
@@ -40,7 +40,9 @@ from tidegate.transform.silver.value_rules import ValueRule, column_rules
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["CastRows", "ColumnPlan", "cast_rows", "mark_rows"]
+__all__ = ["CastRows", "ColumnPlan", "FailurePlace", "cast_rows", "mark_rows"]
+
+_STAGES = (TRANSFORM, CAST, CONSTRAINT)
 
 _NEVER_VALUES = frozenset(value.strip() for value in DEFAULT_NULL_VALUES)
 """Texts that only floating types and text would take for a value."""
@@ -60,6 +62,9 @@ class ColumnPlan:
     null_values: tuple[str, ...] = ()
     lost: str | None = None
     """The column that says that the JSON it comes from cannot be read."""
+
+    stages: frozenset[str] = frozenset(_STAGES)
+    """Those at which a row may fail because of it."""
 
     @property
     def flat(self) -> str:
@@ -92,17 +97,29 @@ class ColumnPlan:
 
     @property
     def cast_value(self) -> str:
-        """Text that means NULL is looked for first only where the type would take it for a value; else where the cast
-        fails."""
-        value = self.cast.value(self.raw, self.parsed)
+        """What Spark makes of the text. Text that means NULL is looked for first only where the type would take it for
+        a value; else where the cast fails."""
+        value = self.cast.read(self.raw, self.parsed).cast
         is_taken = not self.cast.can_fail or self.cast.type.is_floating or self.cast.type.kind == "variant"
         if self.parsed is None and (is_taken or not _NEVER_VALUES.issuperset(self.null_values) or self.cast.length):
             return f"CASE WHEN {self.is_null_like} THEN NULL ELSE {value} END"
         return value
 
+    @property
+    def is_right(self) -> str | None:
+        """The condition that the value, if it has one, is what the text says; None: it always is."""
+        is_right = self.cast.read(self.raw, self.parsed).is_right
+        return None if is_right is None else is_right(self.value)
+
+    @property
+    def right_value(self) -> str:
+        return self.value if self.is_right is None else f"CASE WHEN {self.is_right} THEN {self.value} END"
+
     def transform_failures(self) -> Iterator[tuple[str, str]]:
         """Conditions, each with its failure."""
         name, logic = self.column.name, self.column.transform
+        if TRANSFORM not in self.stages:
+            return
         if self.lost is not None:
             source = quote(f"{self.lost}_text")
             path = literal(f" is not JSON in which {'.'.join(self.column.origin[1:])} can be looked up")
@@ -115,14 +132,14 @@ class ColumnPlan:
             yield f"{self.logic} IS NULL", failure(TRANSFORM, name, "transformLogic", message, value)
 
     def cast_failures(self) -> Iterator[tuple[str, str]]:
-        if self.cast.can_fail:
+        if self.cast.can_fail and CAST in self.stages:
             message = f"concat({_QUOTE}, {shown(self.raw)}, {_QUOTE}, {literal(f' {self.cast.complaint}')})"
             condition = f"({self.value} IS NULL AND {self.raw} IS NOT NULL AND NOT {self.is_null_like})"
             yield condition, failure(CAST, self.column.name, self.column.type, message, shown(self.raw))
 
     def constraint_failures(self) -> Iterator[tuple[str, str]]:
         quotes = f"{_QUOTE}, " if self.cast.type.is_text else ""
-        for rule in self.rules:
+        for rule in self.rules if CONSTRAINT in self.stages else ():
             after = literal(f" {rule.complaint}")
             name = literal(f"{self.column.name} ")
             if rule.name in ("primaryKey", "required") and rule.breaks == f"{self.value} IS NULL":
@@ -143,29 +160,53 @@ def _cut(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class FailurePlace:
+    """Where a row may fail."""
+
+    column: int
+    """The number of its plan."""
+
+    stage: str
+
+
+@dataclass(frozen=True, slots=True)
 class CastRows:
-    """Rows of bronze after the cast. Nothing is computed yet."""
+    """Rows of bronze after Spark's cast. Nothing is computed yet."""
 
     frame: DataFrame
     """META, the columns that the plans name, and DELETED."""
 
     plans: list[ColumnPlan]
 
-    def failing(self) -> list[str]:
-        """For each column the condition that a row fails because of it, at whichever stage."""
-        stages = (TRANSFORM, CAST, CONSTRAINT)
-        entries = [[entry for stage in stages for entry in _entries([plan], stage)] for plan in self.plans]
-        return [_any([condition for condition, _ in found]) or "false" for found in entries]
+    def failing(self) -> dict[FailurePlace, str]:
+        """The condition that a row fails there, or that it failed at an earlier stage of the column."""
+        found = {}
+        for plan in self.plans:
+            for stage in _STAGES:
+                conditions = [condition for condition, _ in _entries([plan], stage)]
+                if stage == CAST and plan.is_right is not None:
+                    is_wrong = f"{plan.value} IS NOT NULL AND NOT {plan.is_right}"
+                    conditions.append(is_wrong if plan.column.primary_key else _unless_deleted(is_wrong))
+                if conditions:
+                    found[FailurePlace(plan.number, stage)] = _any(conditions)
+        return found
 
 
-def mark_rows(frame: DataFrame, rules: SilverRules) -> DataFrame:
+def mark_rows(frame: DataFrame, rules: SilverRules, known: Collection[FailurePlace] | None = None) -> DataFrame:
     """The silver columns, typed and NULL where they failed, META, STAGE, FAILURES, TEXTS and DELETED.
 
-    Of a row that is valid so far STAGE, FAILURES and TEXTS are NULL. Raises QueryError for a contract that cannot be
-    followed, before anything is computed.
+    `known`: no row fails anywhere else. Of a row that is valid so far STAGE, FAILURES and TEXTS are NULL. Raises
+    QueryError for a contract that cannot be followed, before anything is computed.
     """
     rows = cast_rows(frame, rules)
-    return rows.frame.selectExpr("*", f"{_stage(rows.plans)} AS {STAGE}").selectExpr(*_result(rules, rows.plans))
+    values = {plan.value: f"{plan.right_value} AS {plan.value}" for plan in rows.plans}
+    is_changed = any(plan.is_right is not None for plan in rows.plans)
+    right = rows.frame.selectExpr(*(values.get(name, quote(name)) for name in rows.frame.columns))
+    plans = rows.plans
+    if known is not None:
+        plans = [replace(plan, stages=frozenset(p.stage for p in known if p.column == plan.number)) for plan in plans]
+    marked = (right if is_changed else rows.frame).selectExpr("*", f"{_stage(plans)} AS {STAGE}")
+    return marked.selectExpr(*_result(plans))
 
 
 def cast_rows(frame: DataFrame, rules: SilverRules, beside: Sequence[str] = ()) -> CastRows:
@@ -333,12 +374,12 @@ def _stage(plans: list[ColumnPlan]) -> str:
     ordinary = _first_stage(
         [condition for plan in plans for condition, _ in plan.transform_failures()],
         [condition for plan in plans for condition, _ in plan.cast_failures()],
-        [rule.breaks for plan in plans for rule in plan.rules],
+        [condition for plan in plans for condition, _ in plan.constraint_failures()],
     )
     deleting = _first_stage(
         [condition for plan in keys for condition, _ in plan.transform_failures()],
         [condition for plan in keys for condition, _ in plan.cast_failures()],
-        [f"{plan.value} IS NULL" for plan in keys],
+        [f"{plan.value} IS NULL" for plan in keys if CONSTRAINT in plan.stages],
     )
     return f"CASE WHEN {DELETED} THEN {deleting} ELSE {ordinary} END"
 
@@ -353,11 +394,11 @@ def _any(conditions: list[str]) -> str:
     return " OR ".join(f"({condition})" for condition in conditions)
 
 
-def _result(rules: SilverRules, plans: list[ColumnPlan]) -> list[str]:
-    texts = {stage: _texts(plans, stage) for stage in (TRANSFORM, CAST, CONSTRAINT)}
-    stages = (TRANSFORM, CAST, CONSTRAINT)
+def _result(plans: list[ColumnPlan]) -> list[str]:
+    # One stage at least, so that the texts have a type.
+    stages = [stage for stage in _STAGES if any(stage in plan.stages for plan in plans)] or [TRANSFORM]
     failed = " ".join(f"WHEN '{stage}' THEN {failures(_entries(plans, stage))}" for stage in stages)
-    as_was = " ".join(f"WHEN '{stage}' THEN {texts[stage]}" for stage in stages)
+    as_was = " ".join(f"WHEN '{stage}' THEN {_texts(plans, stage)}" for stage in stages)
     return [
         *(f"{_final(plan)} AS {plan.flat}" for plan in plans),
         *META,
@@ -376,11 +417,15 @@ def _entries(plans: list[ColumnPlan], stage: str) -> list[tuple[str, str]]:
         else:
             found = list(plan.transform_failures() if stage == TRANSFORM else plan.cast_failures())
         for condition, entry in found:
-            if plan.column.primary_key and (stage != CONSTRAINT or condition == f"{plan.value} IS NULL"):
-                entries.append((condition, entry))
-            else:
-                entries.append((f"NOT {DELETED} AND ({condition})", entry))
+            is_about_key = stage != CONSTRAINT or condition == f"{plan.value} IS NULL"
+            entries.append(
+                (condition if is_about_key and plan.column.primary_key else _unless_deleted(condition), entry)
+            )
     return entries
+
+
+def _unless_deleted(condition: str) -> str:
+    return f"NOT {DELETED} AND ({condition})"
 
 
 def _texts(plans: list[ColumnPlan], stage: str) -> str:

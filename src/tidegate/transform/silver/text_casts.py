@@ -23,7 +23,8 @@ from tidegate.datatypes import STRING, DataType, parse_type
 from tidegate.errors import QueryError
 from tidegate.names import literal, quote
 from tidegate.transform.silver.json_text import CORRUPT, map_leaves, parsed_json, unmarked
-from tidegate.transform.silver.time_casts import TimeRules, date_from_text, time_rules, timestamp_from_text
+from tidegate.transform.silver.reading import Reading
+from tidegate.transform.silver.time_casts import TimeRules, read_date, read_timestamp, time_rules
 
 __all__ = ["BOOLEANS", "ColumnCast", "column_cast", "part_cast"]
 
@@ -35,7 +36,6 @@ BOOLEANS = {True: ("true", "t", "yes", "y", "1"), False: ("false", "f", "no", "n
 _TRUE, _FALSE = (", ".join(map(literal, BOOLEANS[value])) for value in (True, False))
 _WHOLE = literal(r"^\s*[+-]?\d+\.0*\s*$")
 _JAVA_NUMBER = literal(r"[xXpP]|\d\.?[dDfF]")
-_UNUSUAL = literal(r"[A-Za-z]|\d{38}")
 _INFINITE = literal("[iI][nN][fF]")
 _NOT_ZERO = literal(r"^\s*[+-]?[0.]*[1-9]")
 _HUGE_EXPONENT = literal(r"[eE][+-]?0*[1-9]\d{3}")
@@ -77,10 +77,15 @@ class ColumnCast:
         """The text as nested values that are still text; None where the type is not nested."""
         return parsed_json(text, self.type) if self.type.is_nested else None
 
-    def value(self, text: str, parsed: str | None = None) -> str:
-        """NULL where the text is no such value; `parsed` for a nested type."""
-        if parsed is None:
-            return _scalar(text, self)
+    def read(self, text: str, parsed: str | None = None) -> Reading:
+        """`parsed` for a nested type."""
+        return _scalar(text, self) if parsed is None else Reading(self._nested(parsed))
+
+    def value(self, text: str) -> str:
+        """NULL where the text is no such value."""
+        return _scalar(text, self).value
+
+    def _nested(self, parsed: str) -> str:
         texts = map_leaves(parsed, self.type, lambda leaf, _: unmarked(leaf))
         value = map_leaves("__texts", self.type, self._leaf)
         fails = [self._fails("__texts", self.type)]
@@ -91,7 +96,7 @@ class ColumnCast:
         return f"CASE WHEN {parsed} IS NOT NULL THEN element_at(transform(array({texts}), __texts -> {checked}), 1) END"
 
     def _leaf(self, text: str, kind: DataType) -> str:
-        return _scalar(text, ColumnCast(self.column, kind, None, self.times, is_json=False))
+        return ColumnCast(self.column, kind, None, self.times, is_json=False).value(text)
 
     def _fails(self, value: str, kind: DataType, depth: int = 0) -> str:
         """Whether a text inside the value is none of its type, or a map has a key twice."""
@@ -130,32 +135,32 @@ def part_cast(part: SilverColumn, kind: DataType) -> ColumnCast:
     return ColumnCast(part, kind, int(length[1]) if length else None, TimeRules(), is_json)
 
 
-def _scalar(text: str, cast: ColumnCast) -> str:
+def _scalar(text: str, cast: ColumnCast) -> Reading:
     match cast.type.kind:
         case "string":
-            return _text(text, cast)
+            return Reading(_text(text, cast))
         case "binary":
-            return f"CAST({text} AS BINARY)"
+            return Reading(f"CAST({text} AS BINARY)")
         case "variant":
-            return f"try_parse_json({text})"
+            return Reading(f"try_parse_json({text})")
         case "boolean":
             folded = f"lower(trim({text}))"
-            value = f"CASE WHEN {folded} IN ({_TRUE}) THEN true WHEN {folded} IN ({_FALSE}) THEN false END"
+            read = Reading(f"CASE WHEN {folded} IN ({_TRUE}) THEN true WHEN {folded} IN ({_FALSE}) THEN false END")
         case "tinyint" | "smallint" | "int" | "bigint" as kind:
             whole = f"CASE WHEN {text} RLIKE {_WHOLE} THEN try_cast(split_part({text}, '.', 1) AS {kind}) END"
-            value = f"coalesce(try_cast({text} AS {kind}), {whole})"
+            read = Reading(f"coalesce(try_cast({text} AS {kind}), {whole})")
         case "float" | "double" as kind:
-            value = _floating(text, kind)
+            read = _floating(text, kind)
         case "decimal":
             # Java reads the digits of every alphabet.
-            value = f"CASE WHEN octet_length({text}) = char_length({text}) THEN {_decimal(text, cast.type)} END"
+            read = Reading(f"CASE WHEN octet_length({text}) = char_length({text}) THEN {_decimal(text, cast.type)} END")
         case "date":
-            value = date_from_text(text, cast.times)
+            read = read_date(text, cast.times)
         case "timestamp" | "timestamp_ntz" as kind:
-            value = timestamp_from_text(text, kind, cast.times)
+            read = read_timestamp(text, kind, cast.times)
         case _:
-            value = f"try_cast({text} AS {cast.type.sql})"
-    return f"CASE WHEN octet_length({text}) <= {_LONGEST} THEN {value} END"
+            read = Reading(f"try_cast({text} AS {cast.type.sql})")
+    return Reading(f"CASE WHEN octet_length({text}) <= {_LONGEST} THEN {read.cast} END", read.is_right)
 
 
 def _text(text: str, cast: ColumnCast) -> str:
@@ -164,16 +169,20 @@ def _text(text: str, cast: ColumnCast) -> str:
     return text if cast.length is None else f"CASE WHEN char_length({text}) <= {cast.length} THEN {text} END"
 
 
-def _floating(text: str, kind: str) -> str:
-    """Only a text with letters or many digits can be one that Java takes and should not, or be too large. Of a short
-    text that ends with a digit and has none of these letters that is known without a pattern."""
-    value = f"try_cast({text} AS {kind})"
-    infinite = f"abs({value}) = CAST('Infinity' AS {kind})"
-    is_zero = f"{value} = 0 AND {text} RLIKE {_NOT_ZERO}"
-    taken = f"NOT {text} RLIKE {_JAVA_NUMBER} AND (NOT {infinite} OR {text} RLIKE {_INFINITE}) AND NOT ({is_zero})"
-    letters = " AND ".join(f"NOT contains({text}, '{letter}')" for letter in "eExX")
-    usual = f"octet_length({text}) < 38 AND contains('0123456789', right({text}, 1)) AND {letters}"
-    return f"CASE WHEN {usual} OR NOT {text} RLIKE {_UNUSUAL} OR {taken} THEN {value} END"
+def _floating(text: str, kind: str) -> Reading:
+    """What Java takes and should not has a letter, or is infinite or 0. Of a text that begins with a digit above 0 and
+    ends with a digit that is known without a pattern: only an exponent is left, and then the value tells."""
+    starts = [f"{text} >= '{sign}1' AND {text} < '{sign}:' OR startswith({text}, '{sign}0.')" for sign in ("", "-")]
+    has_digits = f"({' OR '.join(starts)}) AND contains('0123456789', right({text}, 1))"
+
+    def is_right(value: str) -> str:
+        infinite = f"abs({value}) = CAST('Infinity' AS {kind})"
+        usual = f"{has_digits} AND NOT {infinite} AND ({value} <> 0 OR {text} IN ('0.0', '0.00'))"
+        is_zero = f"{value} = 0 AND {text} RLIKE {_NOT_ZERO}"
+        taken = f"NOT {text} RLIKE {_JAVA_NUMBER} AND (NOT {infinite} OR {text} RLIKE {_INFINITE}) AND NOT ({is_zero})"
+        return f"({usual} OR {taken})"
+
+    return Reading(f"try_cast({text} AS {kind})", is_right)
 
 
 def _decimal(text: str, kind: DataType) -> str:

@@ -22,8 +22,9 @@ from tidegate.contracts.time_formats import QUOTED, java_pattern, require_zone
 from tidegate.datatypes import DataType
 from tidegate.errors import QueryError
 from tidegate.names import literal
+from tidegate.transform.silver.reading import Reading
 
-__all__ = ["TimeRules", "date_from_text", "time_rules", "timestamp_from_text"]
+__all__ = ["TimeRules", "read_date", "read_timestamp", "time_rules"]
 
 _ZONE_LETTERS = frozenset("VzOXxZ")
 _DATE = r"(?!0000)\d{4}-\d{1,2}-\d{1,2}"
@@ -32,6 +33,9 @@ _ISO_TIMESTAMP = literal(
     rf"^\s*{_DATE}(?:[T ]\d{{1,2}}:\d{{2}}(?::\d{{2}}(?:[.]\d{{1,6}}0{{0,3}})?)?"
     r" ?(?:Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?|[A-Za-z]+(?:/[A-Za-z_+\-0-9]+)+)?)?\s*$"
 )
+_USUAL_DATE = literal(r"^\d{4}-\d\d-\d\d\z")
+_USUAL_TIMESTAMP = literal(r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\z")
+"""The texts of most rows, told by a pattern that costs a fraction of the other."""
 _LOST_DIGITS = literal(r"[.,]\d{6}\d*[1-9]")
 _LONG_FRACTION = re.compile("S{7,}")
 _HAS_ZONE = literal(r":\d.*[A-Za-z+-]")
@@ -80,16 +84,14 @@ def time_rules(column: SilverColumn, kind: DataType, session_zone: str) -> TimeR
     )
 
 
-def date_from_text(text: str, rules: TimeRules) -> str:
+def read_date(text: str, rules: TimeRules) -> Reading:
     if rules.format is not None:
-        return f"CAST({_formatted(text, rules)} AS DATE)"
-    return (
-        f"CASE WHEN {_has_shape(text, 'yyyy-MM-dd', 5, 8)} THEN try_cast({text} AS DATE) "
-        f"WHEN {text} RLIKE {_ISO_DATE} THEN try_cast(substring(trim({text}), 1, 10) AS DATE) END"
-    )
+        return Reading(f"CAST({_formatted(text, rules)} AS DATE)")
+    is_date = f"({_is_usual(text, _USUAL_DATE)} OR {text} RLIKE {_ISO_DATE})"
+    return Reading(f"try_cast({text} AS DATE)", lambda _: is_date)
 
 
-def timestamp_from_text(text: str, kind: str, rules: TimeRules) -> str:
+def read_timestamp(text: str, kind: str, rules: TimeRules) -> Reading:
     if rules.format is not None:
         value, has_zone = _formatted(text, rules), "true" if rules.format_has_zone else "false"
         is_long = _LONG_FRACTION.search(QUOTED.sub("", rules.format)) is not None
@@ -110,34 +112,34 @@ def timestamp_from_text(text: str, kind: str, rules: TimeRules) -> str:
         is_read = f"{is_read} AND {has_zone}"
     if rules.zone_refused:
         is_read = f"{is_read} AND NOT {has_zone}"
+    has_shape = rules.format is None and not rules.zone_required
+    usual = _is_usual(text, _USUAL_TIMESTAMP)
+    if has_shape and value == local:
+        return Reading(value, lambda read: f"({usual} OR {is_read} AND {_has_year(read)})")
     either = value if value == local else f"CASE WHEN {has_zone} THEN {value} ELSE {local} END"
     read = f"CASE WHEN {is_read} THEN {_within_years(either)} END"
-    if rules.format is not None or rules.zone_required:
-        return read
-    shaped = _has_shape(text, "yyyy-MM-dd HH:mm:ss", 5, 14, 17)
-    usual = local if same or kind == "timestamp_ntz" else _within_years(local)
-    return f"CASE WHEN {shaped} THEN {usual} ELSE {read} END"
+    if not has_shape:
+        return Reading(read)
+    local = local if kind == "timestamp_ntz" else _within_years(local)
+    return Reading(f"CASE WHEN {usual} THEN {local} ELSE {read} END")
 
 
 def _within_years(value: str) -> str:
+    return f"CASE WHEN {_has_year(value)} THEN {value} END"
+
+
+def _has_year(value: str) -> str:
     """Another zone than the session's can move a value out of the years that a date has."""
-    return f"CASE WHEN year({value}) BETWEEN 1 AND 9999 THEN {value} END"
+    return f"year({value}) >= 1 AND year({value}) <= 9999"
 
 
-def _has_shape(text: str, shape: str, *signs: int) -> str:
-    """A condition for texts of which Spark's cast takes only those that have the shape, with a digit for each letter.
-
-    The texts of most rows have it, and it costs a fraction of a pattern. `signs`: the places of the shape's signs of
-    which the others follow where the cast gives a value.
-    """
-    conditions = [f"octet_length({text}) = {len(shape)}", f"{text} >= '0001'"]
-    conditions += [f"substring({text}, {at}, 1) = '{shape[at - 1]}'" for at in signs]
-    return " AND ".join([*conditions, f"contains('0123456789', substring({text}, {len(shape)}))"])
+def _is_usual(text: str, pattern: str) -> str:
+    return f"({text} >= '0001' AND {text} RLIKE {pattern})"
 
 
 def _formatted(text: str, rules: TimeRules) -> str:
     value = f"try_to_timestamp(trim({text}), {literal(rules.format or '')})"
-    return f"CASE WHEN year({value}) BETWEEN 1 AND 9999 THEN {value} END"
+    return _within_years(value)
 
 
 def _canonical(zone: str) -> str:
