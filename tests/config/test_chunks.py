@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.config.test_settings import problems_of, settings_of
-from tidegate.config import CHUNK_VARIABLES, ChunksSection, ChunkSource
+from tidegate.config import CHUNK_VARIABLES, ChunkSource, ChunksSection
 
 SOURCE = '[chunks.sources.orders]\ncontract = "orders.odcs.yml"\n'
 

@@ -12,8 +12,8 @@ from tidegate.cli.main import COMMANDS
 from tidegate.cli.reference import with_reference
 from tidegate.config import (
     AnomaliesSection,
-    ChunksSection,
     ChunkSource,
+    ChunksSection,
     ContractsSection,
     LakeSection,
     LintsSection,

@@ -1,7 +1,7 @@
 """tidegate.toml and the environment, as frozen settings."""
 
 from tidegate.amounts import format_duration, parse_duration
-from tidegate.config.chunk_settings import CHUNK_VARIABLES, ChunksSection, ChunkSource
+from tidegate.config.chunk_settings import CHUNK_VARIABLES, ChunkSource, ChunksSection
 from tidegate.config.database_url import DatabaseUrl
 from tidegate.config.hook_settings import BudgetSection, CommandHook, Endpoint, HookSettings, WebHook
 from tidegate.config.jdbc_settings import JdbcSource, SqlServerSource

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from tidegate.config.chunk_settings import CHUNK_VARIABLES, ChunksSection, ChunkSource
+from tidegate.config.chunk_settings import CHUNK_VARIABLES, ChunkSource, ChunksSection
 from tidegate.config.paths import local_path
 from tidegate.config.section_reader import FromEnvironment, Section
 from tidegate.names import why_not_a_name
