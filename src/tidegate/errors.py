@@ -14,6 +14,7 @@ these. Each has what happened (`str(error)`), where (`where`: a file and line, a
     ├── SetupError             the machine lacks something
     │   ├── JavaMissingError
     │   └── JarsMissingError
+    ├── StorageError           a file that Tidegate keeps cannot be read or written
     ├── StateError             the state database
     │   ├── RunExistsError
     │   ├── KeyTakenError      another run has the idempotency key
@@ -93,6 +94,7 @@ __all__ = [
     "SparkDiedError",
     "StateError",
     "StatementError",
+    "StorageError",
     "StrategyError",
     "TableMissingError",
     "TidegateError",
@@ -225,6 +227,14 @@ class JavaMissingError(SetupError):
 
 class JarsMissingError(SetupError):
     kind = FailureKind.NOT_FOUND
+
+
+class StorageError(TidegateError):
+    """`kind` differs from failure to failure."""
+
+    def __init__(self, message: str, *, kind: FailureKind, where: str | None = None, remedy: str | None = None) -> None:
+        super().__init__(message, where=where, remedy=remedy)
+        self.kind = kind
 
 
 class StateError(TidegateError):

@@ -12,6 +12,8 @@ from tidegate.cli.main import COMMANDS
 from tidegate.cli.reference import with_reference
 from tidegate.config import (
     AnomaliesSection,
+    ChunkSource,
+    ChunksSection,
     ContractsSection,
     LakeSection,
     LintsSection,
@@ -46,6 +48,8 @@ SECTIONS = {
     "[maintenance]": MaintenanceSection,
     "[reaper]": ReaperSection,
     "[anomalies]": AnomaliesSection,
+    "[chunks]": ChunksSection,
+    "[chunks.sources.NAME]": ChunkSource,
 }
 SETTINGS = [
     (section, field.name)

@@ -1,6 +1,7 @@
 """tidegate.toml and the environment, as frozen settings."""
 
 from tidegate.amounts import format_duration, parse_duration
+from tidegate.config.chunk_settings import CHUNK_VARIABLES, ChunkSource, ChunksSection
 from tidegate.config.database_url import DatabaseUrl
 from tidegate.config.hook_settings import BudgetSection, CommandHook, Endpoint, HookSettings, WebHook
 from tidegate.config.jdbc_settings import JdbcSource, SqlServerSource
@@ -33,10 +34,13 @@ from tidegate.config.source_settings import (
 from tidegate.redaction import Secret
 
 __all__ = [
+    "CHUNK_VARIABLES",
     "FILE_NAME",
     "AnomaliesSection",
     "BudgetSection",
     "CatalogSource",
+    "ChunkSource",
+    "ChunksSection",
     "CommandHook",
     "ContractsSection",
     "DatabaseSource",

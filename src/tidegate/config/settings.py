@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, ClassVar
 
+from tidegate.config.chunk_settings import ChunksSection
 from tidegate.config.database_url import DatabaseUrl
 from tidegate.config.hook_settings import BudgetSection, Endpoint, HookSettings
 from tidegate.config.source_settings import SourceSettings
@@ -277,3 +278,4 @@ class Settings:
     hooks: tuple[HookSettings, ...] = ()
     callback: Endpoint | None = None
     budget: BudgetSection = field(default_factory=BudgetSection)
+    chunks: ChunksSection = field(default_factory=ChunksSection)
