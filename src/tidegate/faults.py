@@ -69,6 +69,13 @@ FAULT_POINTS: Mapping[str, FaultPoint] = {
     "before_maintenance": FaultPoint("Maintenance is about to start."),
     "inside_maintenance": FaultPoint("A table is compacted or expired on maintenance's branch, and not published."),
     "after_maintenance": FaultPoint("Maintenance is done."),
+    "before_load_batch": FaultPoint("The chunks of a batch are chosen; nothing of it is recorded."),
+    "after_load_batch": FaultPoint("The parent has the batch, with its chunks and its number; the table does not."),
+    "after_load_table": FaultPoint("The table is there, with the columns of the batch; no row of the batch is."),
+    "after_load_commit": FaultPoint("The table has the batch; the parent does not count it."),
+    "after_load_counted": FaultPoint("The parent counts the batch; the files of its chunks are still there."),
+    "inside_load_cleanup": FaultPoint("Some files of the batch's chunks are removed."),
+    "after_load_cleanup": FaultPoint("The files of the batch's chunks are removed."),
     "before_history": FaultPoint("The result of the run is about to be recorded."),
     "after_history": FaultPoint("The result of the run is recorded."),
 }

@@ -8,15 +8,18 @@ table has already is not applied twice.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tidegate.chunks.batch_rows import POSITION, Reach, last_of_each_key, reach_of, read_chunks
 from tidegate.chunks.table_schema import adapt_table
+from tidegate.config import Settings
 from tidegate.errors import StrategyError
-from tidegate.spark.session import temporary_conf
+from tidegate.faults import fault
+from tidegate.spark.session import open_spark, temporary_conf
+from tidegate.spark.table_formats import DELTA
 from tidegate.storage import Storage
 from tidegate.write.drift import aligned_values
 from tidegate.write.request import DriftChange
@@ -26,7 +29,7 @@ from tidegate.write.write_columns import TableColumn, TableColumns, columns_of
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["DELTA_CONF", "BatchOutcome", "DeltaTable", "TableBatch", "Transaction"]
+__all__ = ["DELTA_CONF", "BatchOutcome", "DeltaTable", "TableBatch", "Transaction", "delta_session"]
 
 DELTA_CONF = {
     # Only in the session of a load, whose statements are all written here: delta.`/path` names a table.
@@ -79,6 +82,16 @@ class BatchOutcome:
     applied: bool = True
 
 
+def delta_session(
+    settings: Settings, spark: SparkSession | None = None, notify: Callable[[str], None] = lambda line: None
+) -> SparkSession:
+    """A session of its own, whose settings no other work sees."""
+    session = open_spark(settings, notify, spark).newSession()
+    for key, value in {**DELTA.conf, **DELTA_CONF}.items():
+        session.conf.set(key, value)
+    return session
+
+
 class DeltaTable:
     """`session`: with the settings of DELTA_CONF, and used by no other thread."""
 
@@ -104,6 +117,7 @@ class DeltaTable:
         if not self.exists():
             self._create(columns, partition)
         table, drift = adapt_table(self._session, self.relation, self._place, columns)
+        fault("after_load_table")
         if not len(keys):
             return self._append(rows.selectExpr(*aligned_values(table, columns)), batch, drift)
         last = last_of_each_key(rows, keys).persist()
@@ -117,6 +131,8 @@ class DeltaTable:
 
     def has(self, transaction: Transaction) -> bool:
         """Whether exactly this batch is in the history, which Delta retains for 30 days."""
+        if not self.exists():
+            return False
         history = self._session.sql(f"DESCRIBE HISTORY {self.relation}")
         return not history.where(history["userMetadata"] == transaction.note).isEmpty()
 

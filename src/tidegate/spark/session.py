@@ -17,8 +17,8 @@ from tidegate.spark.class_archive import ensure_class_archive
 from tidegate.spark.jars import Jar, drivers_of, ensure_jars
 from tidegate.spark.java import find_java
 from tidegate.spark.jvm import forget_spark, in_thread, is_connected, running_jvm, start_jvm
-from tidegate.spark.table_formats import TableFormat
 from tidegate.spark.starting import NOT_STARTED, STARTED, STARTING
+from tidegate.spark.table_formats import TableFormat, formats_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -229,12 +229,12 @@ def open_spark(
     """`root`, or a new session. `report` receives STARTING, then STARTED or NOT_STARTED."""
     if root is not None:
         return root
-    logs, drivers = settings.root / ".tidegate" / "logs", drivers_of(settings)
+    logs, drivers, formats = settings.root / ".tidegate" / "logs", drivers_of(settings), formats_of(settings)
     if _is_running():
-        return start_session(settings.spark, logs, report, drivers)
+        return start_session(settings.spark, logs, report, drivers, formats)
     report(STARTING)
     try:
-        session = start_session(settings.spark, logs, report, drivers)
+        session = start_session(settings.spark, logs, report, drivers, formats)
     except BaseException:
         report(NOT_STARTED)
         raise
