@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tests.services.h2 import H2Server
     from tests.services.iceberg_rest import IcebergRest
     from tests.services.nessie import Nessie
+    from tests.services.seaweed import ObjectStore
     from tests.sources.postgres import Postgres
 
 
@@ -104,6 +105,14 @@ def postgres() -> Iterator[Postgres]:
     from tests.sources.postgres import running_postgres
 
     with running_postgres() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def object_store() -> Iterator[ObjectStore]:
+    from tests.services.seaweed import running_seaweed
+
+    with running_seaweed() as server:
         yield server
 
 
