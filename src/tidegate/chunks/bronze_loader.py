@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import Any, Protocol
+from typing import Any
 
-from tidegate.chunks.delta_table import BatchOutcome, TableBatch, Transaction
 from tidegate.chunks.layout import chunk_path
 from tidegate.chunks.load_batches import ChunkDamage, LoadBatch, ReadyChunk, gather, read_chunk
 from tidegate.chunks.metadata import (
@@ -23,27 +22,13 @@ from tidegate.chunks.metadata import (
     ProcessingMetrics,
 )
 from tidegate.chunks.pending_loads import remove_chunk
+from tidegate.chunks.table_batch import BatchOutcome, LoadTable, TableBatch, TableKey, Transaction
 from tidegate.chunks.write_retries import WriteRetries
 from tidegate.errors import StorageError
 from tidegate.faults import fault
 from tidegate.storage import Storage
 
-__all__ = ["BronzeLoader", "LoadProgress", "LoadResult", "LoadTable", "TableKey"]
-
-
-class LoadTable(Protocol):
-    """What a table's format must be able to do."""
-
-    def write(self, batch: TableBatch) -> BatchOutcome:
-        """In one commit that carries the transaction; nothing where the table has it already."""
-
-    def has(self, transaction: Transaction) -> bool: ...
-
-
-@dataclass(frozen=True, slots=True)
-class TableKey:
-    columns: tuple[str, ...] = ()
-    partition: str | None = None
+__all__ = ["BronzeLoader", "LoadProgress", "LoadResult"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +87,7 @@ class LoadResult:
         self.updated += outcome.updated
         self.unchanged += outcome.unchanged
         self.repeated += outcome.repeated
-        self.drift += [
-            f"column '{change.column}' {change.action}"
-            + (f" from {change.before} to {change.after}" if change.before else f" ({change.after})")
-            for change in outcome.drift
-        ]
+        self.drift += outcome.drift
 
 
 @dataclass(slots=True)
@@ -179,9 +160,7 @@ class BronzeLoader:
             else:
                 result.warnings.append(f"{chunk.reason}: the chunk is not loaded")
 
-    def _recorded(
-        self, parent: BronzeToSilverProcessingMetadata, batch: LoadBatch
-    ) -> BronzeToSilverProcessingMetadata:
+    def _recorded(self, parent: BronzeToSilverProcessingMetadata, batch: LoadBatch) -> BronzeToSilverProcessingMetadata:
         fault("before_load_batch")
         pending = PendingBatch(number=parent.batches_done + 1, chunk_metadata_s3_paths=batch.metadata_paths)
         parent = self._saved(parent, batch=pending)
@@ -206,7 +185,7 @@ class BronzeLoader:
     def _write(self, batch: LoadBatch, transaction: Transaction) -> BatchOutcome:
         self.require_lease()
         paths = tuple(self.storage.spark_path(path) for path in batch.processed_paths)
-        write = TableBatch(paths, batch.rows, self.key.columns, self.key.partition, transaction)
+        write = TableBatch(paths, batch.rows, self.key, transaction)
         return self.retries.call(lambda: self.table.write(write), self.notify)
 
     def _counted(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from tidegate.chunks.layout import CHUNK_METADATA, CHUNKED, PROCESSED, RAW, RunFolder, chunk_path
 from tidegate.chunks.metadata import BronzeToSilverProcessingMetadata, ChunkProcessingMetadata
@@ -26,13 +25,6 @@ class PendingLoad:
     """Of their metadata."""
 
     table: str
-
-    @property
-    def task(self) -> dict[str, Any]:
-        return {
-            "parent_metadata_s3_path": self.parent_path,
-            "chunk_metadata_s3_paths": list(self.chunk_paths),
-        }
 
 
 @dataclass(slots=True)

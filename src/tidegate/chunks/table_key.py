@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidegate.chunks.bronze_loader import TableKey
+from tidegate.chunks.table_batch import TableKey
 from tidegate.config import ChunkSource, Settings
 
 __all__ = ["table_key"]
