@@ -72,13 +72,6 @@ FAULT_POINTS: Mapping[str, FaultPoint] = {
     "before_maintenance": FaultPoint("Maintenance is about to start."),
     "inside_maintenance": FaultPoint("A table is compacted or expired on maintenance's branch, and not published."),
     "after_maintenance": FaultPoint("Maintenance is done."),
-    "before_load_batch": FaultPoint("The chunks of a batch are chosen; nothing of it is recorded."),
-    "after_load_batch": FaultPoint("The parent has the batch, with its chunks and its number; the table does not."),
-    "after_load_table": FaultPoint("The table is there, with the columns of the batch; no row of the batch is."),
-    "after_load_commit": FaultPoint("The table has the batch; the parent does not count it."),
-    "after_load_counted": FaultPoint("The parent counts the batch; the files of its chunks are still there."),
-    "inside_load_cleanup": FaultPoint("Some files of the batch's chunks are removed."),
-    "after_load_cleanup": FaultPoint("The files of the batch's chunks are removed."),
     "before_history": FaultPoint("The result of the run is about to be recorded."),
     "after_history": FaultPoint("The result of the run is recorded."),
     "before_chunks": FaultPoint("A raw file is about to be split; nothing of it is written.", of_load=True),
@@ -94,6 +87,13 @@ FAULT_POINTS: Mapping[str, FaultPoint] = {
     "after_chunk_metadata": FaultPoint("The metadata of a chunk is written; the raw chunk is still there.", of_load=True),
     "after_chunk_delete": FaultPoint("A raw chunk is deleted.", of_load=True),
     "after_requeue": FaultPoint("A raw file is in bronze again; its metadata does not say so.", of_load=True),
+    "before_load_batch": FaultPoint("The chunks of a batch are chosen; nothing of it is recorded.", of_load=True),
+    "after_load_batch": FaultPoint("The parent has the batch and its number; the table does not.", of_load=True),
+    "after_load_table": FaultPoint("The table has the columns of the batch; it has no row of it.", of_load=True),
+    "after_load_commit": FaultPoint("The table has the batch; the parent does not count it.", of_load=True),
+    "after_load_counted": FaultPoint("The parent counts the batch; its chunks are still there.", of_load=True),
+    "inside_load_cleanup": FaultPoint("Some files of the batch's chunks are removed.", of_load=True),
+    "after_load_cleanup": FaultPoint("The files of the batch's chunks are removed.", of_load=True),
 }
 """In the order in which a run reaches them, then those of chunked loads."""
 

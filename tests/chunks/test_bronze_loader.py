@@ -1,4 +1,4 @@
-"""Batches are written once and counted once, wherever a process is stopped. The table is a list, so no JVM is needed."""
+"""Batches are written once and counted once, wherever a process is stopped. The table is a list: no JVM is needed."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_all_points_of_a_load_are_known() -> None:
     assert {name for name in FAULT_POINTS if "load" in name} == {*POINTS, "after_load_table"}
 
 
-@pytest.mark.parametrize("time", (1, 2, 3))
+@pytest.mark.parametrize("time", [1, 2, 3])
 @pytest.mark.parametrize("point", POINTS)
 def test_load_that_is_stopped_loses_and_doubles_nothing(
     loads: Loads, stop: Callable[[str, int], None], point: str, time: int
@@ -190,7 +190,7 @@ def test_recorded_batch_is_finished_first_with_its_own_chunks(loads: Loads) -> N
     assert delivery.parent.metrics == ProcessingMetrics(success=9)
 
 
-@pytest.mark.parametrize("damage", ("missing", "truncated", "metadata"))
+@pytest.mark.parametrize("damage", ["missing", "truncated", "metadata"])
 def test_damaged_chunk_is_left_out_and_named(loads: Loads, damage: str) -> None:
     delivery = deliver(loads.storage, "a", [numbered(1, 3), numbered(4, 6)])
     processed, described = delivery.folder.processed(2), delivery.folder.chunk_metadata(2)
@@ -207,7 +207,7 @@ def test_damaged_chunk_is_left_out_and_named(loads: Loads, damage: str) -> None:
     assert delivery.parent.metrics == ProcessingMetrics(success=3)
 
 
-@pytest.mark.parametrize("committed", (True, False))
+@pytest.mark.parametrize("committed", [True, False])
 def test_recorded_batch_with_a_damaged_chunk(loads: Loads, stop: Callable[[str, int], None], committed: bool) -> None:
     """Its rows are in the table once, whether the batch was committed or not."""
     delivery = deliver(loads.storage, "a", [numbered(1, 3), numbered(4, 6)])

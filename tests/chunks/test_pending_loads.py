@@ -78,7 +78,7 @@ def test_file_without_a_processed_chunk_is_no_load(storage: Storage) -> None:
     assert (found.loads, found.warnings) == ([], [])
 
 
-@pytest.mark.parametrize("content", (b"{", b"{}", b"\xff", None))
+@pytest.mark.parametrize("content", [b"{", b"{}", b"\xff", None])
 def test_unreadable_parent_is_warned_of(storage: Storage, content: bytes | None) -> None:
     delivery = deliver(storage, "a", [numbered(1, 1)])
     other = deliver(storage, "b", [numbered(1, 1)])

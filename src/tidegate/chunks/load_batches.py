@@ -45,7 +45,7 @@ class LoadBatch:
 
 
 def gather(chunks: Iterable[ReadyChunk], least_rows: int) -> Iterator[LoadBatch]:
-    """In their order. Each batch but the last has at least so many rows, and would have fewer without its last chunk."""
+    """In their order. Each batch but the last has so many rows or more, and fewer without its last chunk."""
     waiting: list[ReadyChunk] = []
     rows = 0
     for chunk in chunks:

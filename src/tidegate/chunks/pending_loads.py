@@ -148,9 +148,8 @@ def _ready(
     folder, loaded = pending.folder, set(parent.processed_chunks)
     for number in numbers:
         path = folder.chunk_metadata(number)
-        if number in pending.processed or {folder.chunk(number), folder.processed(number)} & loaded:
-            yield path
-        elif _has_no_row(storage, path):
+        is_loaded = bool({folder.chunk(number), folder.processed(number)} & loaded)
+        if number in pending.processed or is_loaded or _has_no_row(storage, path):
             yield path
         else:
             warnings.append(
