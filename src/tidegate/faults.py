@@ -87,6 +87,13 @@ FAULT_POINTS: Mapping[str, FaultPoint] = {
     "after_chunk_metadata": FaultPoint("The metadata of a chunk is written; the raw chunk is still there.", of_load=True),
     "after_chunk_delete": FaultPoint("A raw chunk is deleted.", of_load=True),
     "after_requeue": FaultPoint("A raw file is in bronze again; its metadata does not say so.", of_load=True),
+    "before_load_batch": FaultPoint("The chunks of a batch are chosen; nothing of it is recorded.", of_load=True),
+    "after_load_batch": FaultPoint("The parent has the batch and its number; the table does not.", of_load=True),
+    "after_load_table": FaultPoint("The table has the columns of the batch; it has no row of it.", of_load=True),
+    "after_load_commit": FaultPoint("The table has the batch; the parent does not count it.", of_load=True),
+    "after_load_counted": FaultPoint("The parent counts the batch; its chunks are still there.", of_load=True),
+    "inside_load_cleanup": FaultPoint("Some files of the batch's chunks are removed.", of_load=True),
+    "after_load_cleanup": FaultPoint("The files of the batch's chunks are removed.", of_load=True),
 }
 """In the order in which a run reaches them, then those of chunked loads."""
 

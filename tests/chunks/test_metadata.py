@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tidegate.storage import open_storage
 
 from tidegate.chunks.metadata import (
     BronzeToSilverProcessingMetadata,
@@ -16,6 +15,7 @@ from tidegate.chunks.metadata import (
     ProcessingMetrics,
 )
 from tidegate.errors import StorageError
+from tidegate.storage import open_storage
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 PARENT = BronzeToSilverProcessingMetadata(

@@ -6,6 +6,7 @@ from tidegate.config.database_url import DatabaseUrl
 from tidegate.config.hook_settings import BudgetSection, CommandHook, Endpoint, HookSettings, WebHook
 from tidegate.config.jdbc_settings import JdbcSource, SqlServerSource
 from tidegate.config.rest_source import RestSource
+from tidegate.config.s3_settings import S3Section
 from tidegate.config.settings import (
     AnomaliesSection,
     ContractsSection,
@@ -60,6 +61,7 @@ __all__ = [
     "RestServer",
     "RestSource",
     "RunSection",
+    "S3Section",
     "Secret",
     "Settings",
     "SourceSettings",

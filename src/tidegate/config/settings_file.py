@@ -11,6 +11,7 @@ from typing import Any
 
 from tidegate.config.chunk_sections import read_chunks
 from tidegate.config.hook_sections import read_budget, read_callback, read_hooks
+from tidegate.config.s3_settings import read_s3
 from tidegate.config.section_reader import Document, Section, substitute_variables
 from tidegate.config.sections import (
     read_anomalies,
@@ -55,6 +56,7 @@ _SECTIONS = (
     "hooks",
     "callback",
     "chunks",
+    "s3",
 )
 _LATER_SECTIONS = ("sandbox", "server")
 _NO_PROJECT = "name a folder that has one with --project DIR, or make a project with `tidegate init DIR`"
@@ -106,6 +108,7 @@ def load_settings(root: Path, file: Path | None = None, env: Mapping[str, str] |
         callback=read_callback(section("callback"), raw.get("callback")),
         budget=read_budget(section("run")),
         chunks=read_chunks(section("chunks"), env, root),
+        s3=read_s3(section("s3"), env),
     )
     if document.problems:
         count = len(document.lines())

@@ -81,9 +81,7 @@ def _header(start: bytes, path: str, delimiter: str) -> list[str]:
     return names
 
 
-def _batches(
-    stream: _Watched, names: Sequence[str], delimiter: str, note: object
-) -> Iterator[pa.RecordBatch]:
+def _batches(stream: _Watched, names: Sequence[str], delimiter: str, note: object) -> Iterator[pa.RecordBatch]:
     """The header is the first row of the first batch."""
     fields = [str(number) for number in range(len(names))]
     # Without threads, so that invalid rows know their number.

@@ -219,9 +219,7 @@ def _documents(blocks: _Blocks, names: ColumnNames) -> Iterator[FilePiece]:
         raise refused(blocks.path, *_not_closed(blocks, number, first))
 
 
-def _piece_of_spans(
-    text: bytes, spans: Sequence[Span], number: int, names: ColumnNames, separated: bool
-) -> FilePiece:
+def _piece_of_spans(text: bytes, spans: Sequence[Span], number: int, names: ColumnNames, separated: bool) -> FilePiece:
     if separated:
         rows = _rows_of_array(text[spans[0].start : spans[-1].end], names)
         if rows is not None and len(rows) == len(spans):
