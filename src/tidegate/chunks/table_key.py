@@ -11,5 +11,7 @@ __all__ = ["table_key"]
 
 def table_key(settings: Settings, source: ChunkSource) -> TableKey:
     """Raises ConfigError and ContractValidationError."""
+    if source.primary_key:
+        return TableKey(source.primary_key, source.partition_key)
     rules = source_rules(settings.root, source)
     return TableKey(rules.key, rules.partition_key)
