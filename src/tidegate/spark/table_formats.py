@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tidegate.config import Settings
 from tidegate.spark.ivy import Coordinates
 from tidegate.spark.jars import Jar
 
-__all__ = ["DELTA", "TableFormat"]
+__all__ = ["DELTA", "TableFormat", "formats_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +42,8 @@ DELTA = TableFormat(
     "io.delta.sql.DeltaSparkSessionExtension",
     {"spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog"},
 )
+
+
+def formats_of(settings: Settings) -> tuple[TableFormat, ...]:
+    """Those of the project's tables beside Iceberg."""
+    return (DELTA,) if settings.chunks.has_delta_tables else ()
