@@ -19,6 +19,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from tidegate.config.chunk_settings import delta_table
+
 __all__ = [
     "ARCHIVED",
     "BRONZE",
@@ -27,7 +29,6 @@ __all__ = [
     "METADATA",
     "PROCESSED",
     "RAW",
-    "SILVER",
     "ChunkPath",
     "RunFolder",
     "chunk_path",
@@ -38,7 +39,7 @@ __all__ = [
     "run_of",
 ]
 
-BRONZE, CHUNKED, ARCHIVED, SILVER = "bronze", "chunked_bronze", "archived_bronze", "silver"
+BRONZE, CHUNKED, ARCHIVED = "bronze", "chunked_bronze", "archived_bronze"
 METADATA = "metadata.json"
 
 _PENDING = re.compile(rf"{CHUNKED}/(?P<source>[^/]+)/(?P<run>[^/]+)/chunk_(?P<number>\d+)(?P<kind>[^/]*)")
@@ -110,12 +111,9 @@ def run_of(path: str) -> RunFolder | None:
     return None if match is None else RunFolder(match["source"], match["run"])
 
 
-def delta_table(source: str) -> str:
-    return f"{SILVER}/{source}/records.delta"
-
-
 def lease_folder(source: str) -> str:
-    return f"{SILVER}/{source}/.load"
+    """Beside the table."""
+    return f"{delta_table(source).rpartition('/')[0]}/.load"
 
 
 def processed_path(chunk: str) -> str:

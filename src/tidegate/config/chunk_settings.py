@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["CHUNK_VARIABLES", "ChunkSource", "ChunksSection"]
+__all__ = ["CHUNK_VARIABLES", "ChunkSource", "ChunksSection", "delta_table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,15 @@ class ChunksSection:
     """The size of files that maintenance writes."""
 
     sources: Mapping[str, ChunkSource] = field(default_factory=dict)
+
+    @property
+    def has_delta_tables(self) -> bool:
+        return bool(self.sources) and self.format == "delta"
+
+
+def delta_table(source: str) -> str:
+    """The table of a source, relative to `root`."""
+    return f"silver/{source}/records.delta"
 
 
 CHUNK_VARIABLES: Mapping[str, str] = {

@@ -61,7 +61,9 @@ def _about_rows(found: SourceRules, source: ChunkSource) -> SourceRules:
     if partition is not None:
         partition = _named(names, partition, f"partition_key of {title}", found.id)
     in_key = {name.lower() for name in key}
-    unique = [f"unique of {column.name}" for column in rules.columns if column.unique and {column.name.lower()} != in_key]
+    unique = [
+        f"unique of {column.name}" for column in rules.columns if column.unique and {column.name.lower()} != in_key
+    ]
     tables = [f"quality rule {rule.name}, which is about all rows" for rule in rules.quality if is_select(rule.query)]
     columns = tuple(
         replace(column, primary_key=column.name.lower() in in_key, unique=False) for column in rules.columns

@@ -121,8 +121,10 @@ def _outside(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
 
     for part in (draft, *ephemeral_through(work, draft)):
         for table in sorted(part.content.sources):
-            if has_source_catalog(work.settings, table):
-                message = f"a view cannot read {table}: source '{table.namespace}' is outside the lake"
+            is_delta = table in work.external.chunk_tables
+            if is_delta or has_source_catalog(work.settings, table):
+                what = "the Delta table" if is_delta else f"source '{table.namespace}'"
+                message = f"a view cannot read {work.short(table)}: {what} is outside the lake"
                 at = work.project.origin(draft.model, "materialized")
                 yield work.error(draft, "ViewOverSource", message, at, "make it a table")
                 return
