@@ -15,6 +15,7 @@ these. Each has what happened (`str(error)`), where (`where`: a file and line, a
     │   ├── JavaMissingError
     │   └── JarsMissingError
     ├── StorageError           a file that Tidegate keeps cannot be read or written
+    ├── RawFileError           a raw file of a chunked load cannot be read as what its name says
     ├── StateError             the state database
     │   ├── RunExistsError
     │   ├── KeyTakenError      another run has the idempotency key
@@ -82,6 +83,7 @@ __all__ = [
     "PublishConflictError",
     "QualityError",
     "QueryError",
+    "RawFileError",
     "RunAbortedError",
     "RunCancelledError",
     "RunExistsError",
@@ -227,6 +229,10 @@ class JavaMissingError(SetupError):
 
 class JarsMissingError(SetupError):
     kind = FailureKind.NOT_FOUND
+
+
+class RawFileError(TidegateError):
+    kind = FailureKind.QUERY_REJECTED
 
 
 class StorageError(TidegateError):

@@ -7,26 +7,27 @@ table has already is not applied twice.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tidegate.chunks.batch_rows import POSITION, Reach, last_of_each_key, reach_of, read_chunks
+from tidegate.chunks.table_batch import BatchOutcome, TableBatch, Transaction
 from tidegate.chunks.table_schema import adapt_table
+from tidegate.config import Settings
 from tidegate.errors import StrategyError
-from tidegate.spark.session import temporary_conf
+from tidegate.faults import fault
+from tidegate.spark.session import open_spark, temporary_conf
+from tidegate.spark.table_formats import DELTA
 from tidegate.storage import Storage
 from tidegate.write.drift import aligned_values
-from tidegate.write.request import DriftChange
 from tidegate.write.spark_sql import any_of, null_safe_join, quote
 from tidegate.write.write_columns import TableColumn, TableColumns, columns_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["DELTA_CONF", "BatchOutcome", "DeltaTable", "TableBatch", "Transaction"]
+__all__ = ["DELTA_CONF", "DeltaTable", "delta_session"]
 
 DELTA_CONF = {
     # Only in the session of a load, whose statements are all written here: delta.`/path` names a table.
@@ -39,44 +40,14 @@ _NOTE = "spark.databricks.delta.commitInfo.userMetadata"
 _SOURCE = "__tidegate_batch"
 
 
-@dataclass(frozen=True, slots=True)
-class Transaction:
-    application: str
-    version: int
-    content: str
-    """What the batch consists of: a transaction of the same number with other content is another batch."""
-
-    @property
-    def note(self) -> str:
-        """For the history of the table."""
-        return json.dumps({"load": self.application, "batch": self.version, "content": self.content}, sort_keys=True)
-
-
-@dataclass(frozen=True, slots=True)
-class TableBatch:
-    paths: tuple[str, ...]
-    """Parquet files of one chunk each, as Spark reads them."""
-
-    rows: int
-    keys: tuple[str, ...]
-    """Empty: the rows are appended."""
-
-    partition: str | None
-    transaction: Transaction
-
-
-@dataclass(frozen=True, slots=True)
-class BatchOutcome:
-    """Rows; none where the table had the transaction already."""
-
-    inserted: int = 0
-    updated: int = 0
-    unchanged: int = 0
-    repeated: int = 0
-    """Rows whose key a later row of the batch has too."""
-
-    drift: tuple[DriftChange, ...] = ()
-    applied: bool = True
+def delta_session(
+    settings: Settings, spark: SparkSession | None = None, notify: Callable[[str], None] = lambda line: None
+) -> SparkSession:
+    """A session of its own, whose settings no other work sees."""
+    session = open_spark(settings, notify, spark).newSession()
+    for key, value in {**DELTA.conf, **DELTA_CONF}.items():
+        session.conf.set(key, value)
+    return session
 
 
 class DeltaTable:
@@ -99,11 +70,12 @@ class DeltaTable:
     def write(self, batch: TableBatch) -> BatchOutcome:
         rows = read_chunks(self._session, batch.paths)
         columns = columns_of(rows).without(POSITION)
-        keys = TableColumns(tuple(self._require(columns, name, "primary_key") for name in batch.keys))
-        partition = batch.partition and self._require(columns, batch.partition, "partition_key").name
+        keys = TableColumns(tuple(self._require(columns, name, "primary_key") for name in batch.key.columns))
+        partition = batch.key.partition and self._require(columns, batch.key.partition, "partition_key").name
         if not self.exists():
             self._create(columns, partition)
         table, drift = adapt_table(self._session, self.relation, self._place, columns)
+        fault("after_load_table")
         if not len(keys):
             return self._append(rows.selectExpr(*aligned_values(table, columns)), batch, drift)
         last = last_of_each_key(rows, keys).persist()
@@ -117,6 +89,8 @@ class DeltaTable:
 
     def has(self, transaction: Transaction) -> bool:
         """Whether exactly this batch is in the history, which Delta retains for 30 days."""
+        if not self.exists():
+            return False
         history = self._session.sql(f"DESCRIBE HISTORY {self.relation}")
         return not history.where(history["userMetadata"] == transaction.note).isEmpty()
 
@@ -136,7 +110,7 @@ class DeltaTable:
         partitioned = f" PARTITIONED BY ({quote(partition)})" if partition is not None else ""
         self._session.sql(f"CREATE TABLE IF NOT EXISTS {self.relation} ({fields}) USING delta{partitioned}")
 
-    def _append(self, rows: DataFrame, batch: TableBatch, drift: tuple[DriftChange, ...]) -> BatchOutcome:
+    def _append(self, rows: DataFrame, batch: TableBatch, drift: tuple[str, ...]) -> BatchOutcome:
         before = self._commits()
         writer = rows.write.format("delta").mode("append").option("userMetadata", batch.transaction.note)
         writer.option("txnAppId", batch.transaction.application)
@@ -156,7 +130,7 @@ class DeltaTable:
         keys: TableColumns,
         reach: Reach,
         batch: TableBatch,
-        drift: tuple[DriftChange, ...],
+        drift: tuple[str, ...],
     ) -> BatchOutcome:
         on = f"{null_safe_join('__t', '__s', keys.names)} AND {reach.condition}"
         if self._has_some_key(on):

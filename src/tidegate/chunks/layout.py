@@ -9,6 +9,7 @@
     archived_bronze/<source>/<run>/errors/chunk_<n>.parquet      rejected rows of a chunk
     archived_bronze/<source>/<run>/errors/records.parquet        records of the file that cannot be read
     silver/<source>/records.delta                                the table
+    silver/<source>/.load/<holder>.json                          while a process loads it: which one
 
 What is below `chunked_bronze` is pending work, and goes when it is done.
 """
@@ -32,6 +33,7 @@ __all__ = [
     "RunFolder",
     "chunk_path",
     "delta_table",
+    "lease_folder",
     "metadata_path",
     "processed_path",
     "run_of",
@@ -109,6 +111,17 @@ def run_of(path: str) -> RunFolder | None:
     return None if match is None else RunFolder(match["source"], match["run"])
 
 
+<<<<<<< HEAD
+=======
+def delta_table(source: str) -> str:
+    return f"{SILVER}/{source}/records.delta"
+
+
+def lease_folder(source: str) -> str:
+    return f"{SILVER}/{source}/.load"
+
+
+>>>>>>> w-chunks
 def processed_path(chunk: str) -> str:
     """Of a raw chunk."""
     return f"{chunk.removesuffix(RAW)}{PROCESSED}"

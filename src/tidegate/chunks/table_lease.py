@@ -23,7 +23,7 @@ from tidegate.errors import FailureKind, StorageError
 from tidegate.state.liveness import process_identity, process_is_alive
 from tidegate.storage import Storage, StoredFile
 
-__all__ = ["LEASE", "LeaseLostError", "TableLease", "leased"]
+__all__ = ["LEASE", "TableLease", "leased"]
 
 LEASE = timedelta(minutes=2)
 """A process that has not renewed its file for so long is taken for dead."""
@@ -37,10 +37,6 @@ class _Holder:
     host: str
     pid: int
     process: str | None
-
-
-class LeaseLostError(StorageError):
-    """This process was taken for dead: another one may load the table now."""
 
 
 @dataclass(slots=True)
@@ -72,9 +68,9 @@ class TableLease:
         self.storage.write(self.path, json.dumps(asdict(holder)).encode())
 
     def require(self) -> None:
-        """Raises LeaseLostError where another process has taken this one for dead."""
+        """Raises StorageError where another process has taken this one for dead."""
         if not self.storage.exists(self.path):
-            raise LeaseLostError(
+            raise StorageError(
                 "another process took this one for dead, and loads the table now",
                 where=f"{self.storage.location}/{self.folder}",
                 remedy="look at its result with `tidegate chunks status`; what is left is loaded by the next load",

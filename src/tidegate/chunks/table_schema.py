@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from tidegate.errors import DriftRefusedError
 from tidegate.widening import join_types
 from tidegate.write.drift import aligned_values
-from tidegate.write.request import DriftChange
 from tidegate.write.spark_sql import alterations
 from tidegate.write.write_columns import TableColumn, TableColumns, columns_of
 
@@ -19,8 +18,8 @@ __all__ = ["adapt_table"]
 
 def adapt_table(
     session: SparkSession, relation: str, place: str, batch: TableColumns
-) -> tuple[TableColumns, tuple[DriftChange, ...]]:
-    """The table's columns when they hold the batch's values, and what was changed for that.
+) -> tuple[TableColumns, tuple[str, ...]]:
+    """The table's columns when they hold the batch's values, and what was changed for that, one line each.
 
     New columns and fields are added in place. For another type the rows are written again, as Delta's own widening
     would shut out readers that do not know it.
@@ -29,7 +28,7 @@ def adapt_table(
     wider = TableColumns(tuple(_joined(column, batch.get(column.name), relation) for column in existing))
     added = tuple(column for column in batch if column.name not in existing)
     changes = [_widened(old, new) for old, new in zip(existing, wider, strict=True) if new.type != old.type]
-    changes += [DriftChange(column.name, "added", None, column.type_text, "NULL in earlier rows") for column in added]
+    changes += [f"column '{column.name}' added as {column.type_text}; NULL in earlier rows" for column in added]
     after = TableColumns((*wider, *added))
     if not changes:
         return after, ()
@@ -75,5 +74,5 @@ def _rewrite(session: SparkSession, relation: str, place: str, existing: TableCo
     writer.option("overwriteSchema", "true").option("partitionOverwriteMode", "static").save(place)
 
 
-def _widened(old: TableColumn, new: TableColumn) -> DriftChange:
-    return DriftChange(old.name, "widened", old.type_text, new.type_text, "every value fits the new type")
+def _widened(old: TableColumn, new: TableColumn) -> str:
+    return f"column '{old.name}' widened from {old.type_text} to {new.type_text}"

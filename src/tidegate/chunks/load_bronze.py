@@ -1,0 +1,99 @@
+"""The job *load*: processed chunks → the table of their source. Listing the work starts no JVM."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tidegate.chunks.bronze_loader import BronzeLoader, LoadProgress, LoadResult
+from tidegate.chunks.chunk_project import ChunkProject, open_chunk_project
+from tidegate.chunks.layout import lease_folder
+from tidegate.chunks.metadata import BronzeToSilverProcessingMetadata
+from tidegate.chunks.pending_loads import PendingLoads, pending_loads
+from tidegate.chunks.table_key import table_key
+from tidegate.chunks.table_lease import leased
+from tidegate.chunks.write_retries import write_retries
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["LoadListeners", "do_load_task", "get_tasks", "load_tasks", "process_task"]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadListeners:
+    notify: Callable[[str], None] = lambda line: None
+    """Receives that Spark starts, and each retry."""
+
+    progress: Callable[[LoadProgress], None] = lambda progress: None
+    """Receives each batch that is loaded."""
+
+
+SILENT = LoadListeners()
+
+
+def get_tasks(project: str | Path = ".", source: str | None = None) -> list[dict[str, Any]]:
+    """One for each raw file that has processed chunks, at most one of each table. Raises ConfigError and
+    SelectionError."""
+    tasks, found = load_tasks(open_chunk_project(project), source)
+    for warning in found.warnings:
+        _log.warning(warning)
+    return tasks
+
+
+def process_task(task: Mapping[str, Any]) -> dict[str, Any]:
+    """Load the chunks of one raw file. Repeating it does no harm."""
+    result = do_load_task(open_chunk_project(task["project"]), task)
+    for warning in result.warnings:
+        _log.warning(warning)
+    return result.document()
+
+
+def load_tasks(project: ChunkProject, source: str | None) -> tuple[list[dict[str, Any]], PendingLoads]:
+    """With what stands in the way of others. Leftovers of complete loads are removed."""
+    project.sources(source)
+    found = pending_loads(project.storage, source)
+    tasks = [
+        project.task(
+            parent_metadata_s3_path=each.parent_path,
+            chunk_metadata_s3_paths=list(each.chunk_paths),
+        )
+        for each in found.loads
+    ]
+    return tasks, found
+
+
+def do_load_task(
+    project: ChunkProject,
+    task: Mapping[str, Any],
+    spark: SparkSession | None = None,
+    listeners: LoadListeners = SILENT,
+) -> LoadResult:
+    """`spark`: with Delta; None: the one of this process, started where there is none, which is left running."""
+    storage, chunks = project.storage, project.settings.chunks
+    path = task["parent_metadata_s3_path"]
+    parent = BronzeToSilverProcessingMetadata.load(storage, path)
+    key = table_key(project.settings, project.source(parent.data_source))
+    with leased(storage, lease_folder(parent.data_source)) as lease:
+        if lease is None:
+            warning = f"another process loads {parent.output_delta_table} now; {path} is loaded by a later load"
+            return LoadResult(path, parent.output_delta_table, "busy", warnings=[warning])
+        from tidegate.chunks.delta_table import DeltaTable, delta_session
+
+        session = delta_session(project.settings, spark, listeners.notify)
+        loader = BronzeLoader(
+            storage=storage,
+            table=DeltaTable(session, storage, parent.output_delta_table),
+            key=key,
+            batch_size=chunks.delta_client_batch_size,
+            retries=write_retries(chunks),
+            require_lease=lease.require,
+            notify=listeners.notify,
+            progress=listeners.progress,
+        )
+        return loader.run(path, task["chunk_metadata_s3_paths"])

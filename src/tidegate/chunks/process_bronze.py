@@ -1,0 +1,187 @@
+"""The job *process*: raw chunks → valid rows, typed, and rejected rows with their reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from tidegate.chunks.chunk_project import ChunkProject, open_chunk_project
+from tidegate.chunks.chunk_rows import RawChunk, read_chunk
+from tidegate.chunks.folders import remove_empty_folders
+from tidegate.chunks.layout import CHUNKED, RAW, RunFolder, chunk_path, metadata_path, processed_path, run_of
+from tidegate.chunks.metadata import BronzeToSilverProcessingMetadata, ChunkProcessingMetadata, ProcessingMetrics
+from tidegate.chunks.rules.source_rules import SourceRules, source_rules
+from tidegate.errors import RawFileError, StorageError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["ProcessProgress", "ProcessedRun", "get_tasks", "process_task", "process_tasks", "settled_chunks"]
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessProgress:
+    source: str
+    chunks: int
+    all_chunks: int
+    rows: int
+    all_rows: int
+
+
+@dataclass(slots=True)
+class ProcessedRun:
+    """What became of the chunks of one raw file."""
+
+    parent_metadata_s3_path: str
+    data_source: str
+    chunks: int = 0
+    metrics: ProcessingMetrics = field(default_factory=ProcessingMetrics)
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "parent_metadata_s3_path": self.parent_metadata_s3_path,
+            "data_source": self.data_source,
+            "chunks": self.chunks,
+            "metrics": self.metrics.model_dump(),
+        }
+
+
+def get_tasks(project: str | Path = ".", source: str | None = None) -> list[dict[str, Any]]:
+    """One for each raw file with chunks that wait. Raises ConfigError and SelectionError."""
+    return pending_tasks(open_chunk_project(project), source)
+
+
+def process_task(task: Mapping[str, Any]) -> dict[str, Any] | None:
+    """None where nothing was left to do. Raises RawFileError where a chunk cannot be read, after the others."""
+    done = process_tasks(open_chunk_project(task["project"]), [task])
+    return done[0].document() if done else None
+
+
+def pending_tasks(project: ChunkProject, source: str | None) -> list[dict[str, Any]]:
+    tasks = []
+    for name in project.sources(source):
+        by_run: dict[RunFolder, list[str]] = {}
+        for file in project.storage.list(f"{CHUNKED}/{name}"):
+            place = chunk_path(file.path)
+            if place is not None and place.kind == RAW:
+                by_run.setdefault(place.folder, []).append(file.path)
+        for folder, paths in by_run.items():
+            parent = _parent(project, folder)
+            if parent is not None and parent.is_chunked:
+                paths.sort(key=_number)
+                metadata = folder.metadata
+                tasks.append(project.task(data_source=name, parent_metadata_s3_path=metadata, chunk_s3_paths=paths))
+    return tasks
+
+
+def process_tasks(
+    project: ChunkProject,
+    tasks: Sequence[Mapping[str, Any]],
+    session: Callable[[], SparkSession] | None = None,
+    report: Callable[[ProcessProgress], None] = lambda progress: None,
+) -> list[ProcessedRun]:
+    """Of any sources; the chunks of one source share jobs of Spark. `session`: opens Spark, which is not started where
+    nothing is to be done. Raises RawFileError where chunks cannot be read, after the others."""
+    by_source: dict[str, list[Mapping[str, Any]]] = {}
+    for task in tasks:
+        by_source.setdefault(task["data_source"], []).append(task)
+    done, broken = [], list[str]()
+    for source, own in by_source.items():
+        chunks = []
+        for task in own:
+            for path in settled_chunks(project, task["parent_metadata_s3_path"], task["chunk_s3_paths"]):
+                try:
+                    chunks.append(read_chunk(project.storage, path))
+                except FileNotFoundError:  # another process has done it
+                    continue
+                except (pa.ArrowException, OSError) as error:
+                    broken.append(f"{path} ({str(error).splitlines()[0].rstrip('.')})")
+        if chunks:
+            done += _process(project, source, chunks, session, report)
+    if broken:
+        first = run_of(broken[0].partition(" ")[0])
+        raw = f"`tidegate chunks requeue {first.archive}`" if first else "`tidegate chunks requeue`"
+        raise RawFileError(
+            f"{len(broken)} chunk{'s' if len(broken) > 1 else ''} cannot be read: {'; '.join(broken[:3])}",
+            where=project.storage.location,
+            remedy=f"delete the broken chunks and send the raw file round again with {raw}",
+        )
+    return done
+
+
+def settled_chunks(project: ChunkProject, parent_path: str, paths: Sequence[str]) -> Iterator[str]:
+    """Those that are to be processed. Raw chunks whose result is there, or in the table, are deleted: a killed process
+    left them."""
+    storage = project.storage
+    parent = BronzeToSilverProcessingMetadata.load(storage, parent_path)
+    loaded = set(parent.processed_chunks)
+    is_stale = False
+    for path in paths:
+        if processed_path(path) in loaded or _has_result(project, path):
+            storage.delete(path)
+            is_stale = True
+        else:
+            yield path
+    if is_stale and parent.end_timestamp is None and loaded == set(map(processed_path, parent.raw_chunks)):
+        remove_empty_folders(storage, parent.folder.pending)
+        parent.completed().save(storage, parent_path)
+
+
+def _has_result(project: ChunkProject, chunk: str) -> bool:
+    if not project.storage.exists(processed_path(chunk)):
+        return False
+    try:
+        ChunkProcessingMetadata.load(project.storage, metadata_path(chunk))
+    except (FileNotFoundError, StorageError):
+        return False
+    return True
+
+
+def _process(
+    project: ChunkProject,
+    source: str,
+    chunks: Sequence[RawChunk],
+    session: Callable[[], SparkSession] | None,
+    report: Callable[[ProcessProgress], None],
+) -> list[ProcessedRun]:
+    from tidegate.chunks.process_chunks import MOST_CHUNKS, process_chunks
+
+    rules: SourceRules = source_rules(project.settings.root, project.source(source))
+    spark = _open(project) if session is None else session()
+    all_rows = sum(chunk.rows for chunk in chunks)
+    runs: dict[str, ProcessedRun] = {}
+    done = rows = 0
+    report(ProcessProgress(source, 0, len(chunks), 0, all_rows))
+    for start in range(0, len(chunks), MOST_CHUNKS):
+        some = chunks[start : start + MOST_CHUNKS]
+        for metadata in process_chunks(spark, project.storage, source, rules, some):
+            parent = metadata.parent_metadata_s3_path
+            run = runs.setdefault(parent, ProcessedRun(parent, source))
+            run.chunks += 1
+            run.metrics += metadata.metrics
+        done, rows = done + len(some), rows + sum(chunk.rows for chunk in some)
+        report(ProcessProgress(source, done, len(chunks), rows, all_rows))
+    return list(runs.values())
+
+
+def _open(project: ChunkProject) -> SparkSession:
+    from tidegate.spark.session import open_spark
+
+    return open_spark(project.settings)
+
+
+def _parent(project: ChunkProject, folder: RunFolder) -> BronzeToSilverProcessingMetadata | None:
+    """None where a process still chunks the file, or was killed while it did."""
+    try:
+        return BronzeToSilverProcessingMetadata.load(project.storage, folder.metadata)
+    except FileNotFoundError:
+        return None
+
+
+def _number(path: str) -> int:
+    place = chunk_path(path)
+    return place.number if place is not None else 0
