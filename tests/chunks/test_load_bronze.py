@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +19,10 @@ from tidegate.chunks.bronze_loader import LoadResult
 from tidegate.chunks.chunk_project import ChunkProject, open_chunk_project
 from tidegate.chunks.load_bronze import do_load_task, load_tasks
 from tidegate.chunks.metadata import ProcessingMetrics
+from tidegate.config import ChunkSource, MaintenanceSection
+from tidegate.errors import StorageError
 from tidegate.faults import FAULT_POINTS
+from tidegate.operations.maintain_delta import maintain_delta
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -162,7 +167,34 @@ def test_truncated_pages_fail_the_load_and_name_the_file(shop: Shop) -> None:
     content = bytearray(path.read_bytes())
     content[4:400] = b"\0" * 396
     path.write_bytes(content)
-    with pytest.raises(Exception, match="chunk_1_processed"):
+    with pytest.raises(StorageError, match="batch 1 cannot be written: .*chunk_1_processed"):
         shop.load()
     assert delivery.parent.batch is not None
     assert delivery.pending == {"chunk_1_processed.parquet", "chunk_1_metadata.json"}
+
+
+def test_maintenance_compacts_and_vacuums_but_not_what_readers_may_need(shop: Shop) -> None:
+    for at, run in enumerate("abcd"):
+        shop.deliver(run, numbered(at, at + 5))
+    shop.load()
+    section = MaintenanceSection(min_small_files=3)
+    chunks = replace(shop.project.settings.chunks, sources=with_z_order(shop.project.settings.chunks.sources, "v"))
+    settings = replace(shop.project.settings, maintenance=section, chunks=chunks)
+    session = delta_table.delta_session(settings, shop.spark)
+    before = shop.rows()
+    foreseen = maintain_delta(settings, lambda: session, dry_run=True)
+    done = maintain_delta(settings, lambda: session)
+    ((files, _),) = foreseen.compacted.values()
+    assert done.compacted == {"silver.orders": (files, 1)}
+    assert (foreseen.vacuumed, done.vacuumed) == ({}, {})  # every file is younger than the retention
+    assert (foreseen.errors, done.errors) == ([], [])
+    assert shop.rows() == before
+    # Delta's own check refuses to delete what a reader may need; nothing is written once the table is compact.
+    hasty = replace(settings, chunks=replace(chunks, delta_vacuum_retention_hours=0))
+    (error,) = maintain_delta(hasty, lambda: session).errors
+    assert "retention" in error
+    assert maintain_delta(settings, lambda: session).compacted == {}
+
+
+def with_z_order(sources: Mapping[str, ChunkSource], *columns: str) -> dict[str, ChunkSource]:
+    return {name: replace(source, z_order=columns) for name, source in sources.items()}

@@ -24,7 +24,7 @@ from tidegate.chunks.metadata import (
 from tidegate.chunks.pending_loads import remove_chunk
 from tidegate.chunks.table_batch import BatchOutcome, LoadTable, TableBatch, TableKey, Transaction
 from tidegate.chunks.write_retries import WriteRetries
-from tidegate.errors import StorageError
+from tidegate.errors import StorageError, TidegateError
 from tidegate.faults import fault
 from tidegate.storage import Storage
 
@@ -186,7 +186,21 @@ class BronzeLoader:
         self.require_lease()
         paths = tuple(self.storage.spark_path(path) for path in batch.processed_paths)
         write = TableBatch(paths, batch.rows, self.key, transaction)
-        return self.retries.call(lambda: self.table.write(write), self.notify)
+        try:
+            return self.retries.call(lambda: self.table.write(write), self.notify)
+        except TidegateError:
+            raise
+        except Exception as error:
+            # Spark's own exceptions; imported here, as listing the work needs no Spark.
+            from tidegate.spark.spark_errors import read_failure
+
+            failure = read_failure(error)
+            raise StorageError(
+                f"batch {transaction.version} cannot be written: {failure.message}",
+                where=f"{self.storage.location}/{batch.chunks[0].metadata.parent_metadata_s3_path}",
+                remedy=failure.remedy or "Nothing is lost: the next load begins with this batch.",
+                kind=failure.kind,
+            ) from error
 
     def _counted(
         self, parent: BronzeToSilverProcessingMetadata, batch: LoadBatch, result: LoadResult, outcome: BatchOutcome
