@@ -42,4 +42,4 @@ class ChunkProject:
 def open_chunk_project(project: str | Path) -> ChunkProject:
     """`project`: a folder in the project. Raises ConfigError."""
     settings = load_settings(find_project(Path(project)))
-    return ChunkProject(settings, open_storage(settings.chunks.root))
+    return ChunkProject(settings, open_storage(settings.chunks.root, settings.s3))

@@ -111,17 +111,6 @@ def run_of(path: str) -> RunFolder | None:
     return None if match is None else RunFolder(match["source"], match["run"])
 
 
-<<<<<<< HEAD
-=======
-def delta_table(source: str) -> str:
-    return f"{SILVER}/{source}/records.delta"
-
-
-def lease_folder(source: str) -> str:
-    return f"{SILVER}/{source}/.load"
-
-
->>>>>>> w-chunks
 def processed_path(chunk: str) -> str:
     """Of a raw chunk."""
     return f"{chunk.removesuffix(RAW)}{PROCESSED}"

@@ -35,7 +35,7 @@ def maintain_delta(settings: Settings, session: Callable[[], SparkSession], dry_
     if settings.chunks.format != "delta" or not settings.chunks.sources:
         return report
     with best_effort("Delta tables", report.errors):
-        storage = open_storage(settings.chunks.root)
+        storage = open_storage(settings.chunks.root, settings.s3)
         for source in settings.chunks.sources.values():
             with best_effort(f"silver.{source.name}", report.errors):
                 _maintain(settings, storage, source, session, report, dry_run)
