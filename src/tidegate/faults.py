@@ -84,7 +84,9 @@ FAULT_POINTS: Mapping[str, FaultPoint] = {
     "after_process_job": FaultPoint("The rows of chunks are judged and written, under temporary names.", of_load=True),
     "after_processed": FaultPoint("The valid rows of a chunk are in place, its rejected rows are not.", of_load=True),
     "after_errors": FaultPoint("The rows of a chunk are in place; its metadata is not written.", of_load=True),
-    "after_chunk_metadata": FaultPoint("The metadata of a chunk is written; the raw chunk is still there.", of_load=True),
+    "after_chunk_metadata": FaultPoint(
+        "The metadata of a chunk is written; the raw chunk is still there.", of_load=True
+    ),
     "after_chunk_delete": FaultPoint("A raw chunk is deleted.", of_load=True),
     "after_requeue": FaultPoint("A raw file is in bronze again; its metadata does not say so.", of_load=True),
     "before_load_batch": FaultPoint("The chunks of a batch are chosen; nothing of it is recorded.", of_load=True),

@@ -24,7 +24,7 @@ from tidegate.chunks.chunk_writer import ChunkWriter
 from tidegate.chunks.layout import CHUNKED, RunFolder, run_of
 from tidegate.chunks.metadata import BronzeToSilverProcessingMetadata, ProcessingMetrics
 from tidegate.chunks.reading.raw_file import read_pieces, require_format
-from tidegate.config import ChunksSection, ChunkSource
+from tidegate.config import ChunkSource, ChunksSection
 from tidegate.errors import RawFileError
 from tidegate.faults import fault
 from tidegate.storage import Storage

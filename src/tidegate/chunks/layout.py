@@ -29,6 +29,7 @@ __all__ = [
     "METADATA",
     "PROCESSED",
     "RAW",
+    "SILVER",
     "ChunkPath",
     "RunFolder",
     "chunk_path",
@@ -39,7 +40,7 @@ __all__ = [
     "run_of",
 ]
 
-BRONZE, CHUNKED, ARCHIVED = "bronze", "chunked_bronze", "archived_bronze"
+BRONZE, CHUNKED, ARCHIVED, SILVER = "bronze", "chunked_bronze", "archived_bronze", "silver"
 METADATA = "metadata.json"
 
 _PENDING = re.compile(rf"{CHUNKED}/(?P<source>[^/]+)/(?P<run>[^/]+)/chunk_(?P<number>\d+)(?P<kind>[^/]*)")

@@ -13,9 +13,10 @@ from tidegate.errors import TableMissingError, TidegateError
 from tidegate.lake.delta_log import DeltaState, delta_rows_changed, read_delta_state
 from tidegate.lake.progress import DeltaInput
 from tidegate.names import TableName
+from tidegate.sources.discoverer import SourceTable
 from tidegate.storage import Storage, open_storage
 
-__all__ = ["CHUNK_LAYER", "ChunkTable", "chunk_tables"]
+__all__ = ["CHUNK_LAYER", "ChunkTable", "as_source_tables", "chunk_tables"]
 
 CHUNK_LAYER = "silver"
 
@@ -94,3 +95,9 @@ def chunk_tables(settings: Settings) -> Mapping[TableName, ChunkTable]:
         return {}
     tables = (TableName(settings.project.namespace, CHUNK_LAYER, name) for name in sorted(chunks.sources))
     return {table: ChunkTable(table, chunks.root, settings.s3) for table in tables}
+
+
+def as_source_tables(settings: Settings) -> tuple[SourceTable, ...]:
+    """With their columns, for people."""
+    tables = chunk_tables(settings).values()
+    return tuple(SourceTable(each.table, each.relation, "chunks", "delta", each.problem) for each in tables)
