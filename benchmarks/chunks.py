@@ -26,8 +26,8 @@ MOST_OF_PLAIN = {"chunks": 4.0, "large": 2.0}
 MOST_MIB = 500.0
 
 ChunkFigures = Mapping[str, Sequence[Mapping[str, Any]]]
-"""By side, `plain`, `chunks`, `large`, `pydantic` and `few` (pydantic with fewer rows): of each round
-`seconds`, `rows`, `python_mib` (the most that the Python process held), and for chunked loads `merges` and the seconds of each job."""
+"""By side (`few`: pydantic with fewer rows), of each round: `seconds`, `rows`, `python_mib` (the most that the Python
+process held), and for chunked loads `merges` and the seconds of each job."""
 
 _ROOT = Path(__file__).parent.parent
 _TOML = """\

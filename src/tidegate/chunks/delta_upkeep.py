@@ -16,7 +16,7 @@ __all__ = ["UpkeepRules", "compact", "vacuum"]
 
 _MEGABYTE = 2**20
 _LISTING = {"spark.sql.sources.parallelPartitionDiscovery.parallelism": "64"}
-"""So many tasks list the folders of a table; ten thousand by default, which takes a minute for a folder of few files."""
+"""So many tasks list the folders of a table. By default ten thousand do, which takes a minute however few there are."""
 
 
 @dataclass(frozen=True, slots=True)
