@@ -8,6 +8,8 @@ from tests.lake.delta_logs import COLUMNS, DeltaLog, added, metadata, removed
 from tests.projects import ProjectFolder, run_types, statuses
 from tidegate.compiler.compiled import Origin
 from tidegate.errors import ProjectError, SelectionError, StatementError, TableMissingError
+from tidegate.operations.listings import list_sources
+from tidegate.operations.openlineage import past_run_events
 from tidegate.operations.plan import plan_run
 from tidegate.operations.query import query
 from tidegate.operations.workspace import Workspace
@@ -124,6 +126,33 @@ def test_append_only_cannot_tell_which_rows_are_new(lake: ProjectFolder) -> None
     lake.model("gold.sums", "SELECT id FROM silver.dataset_1", merge_strategy="append_only")
     (error,) = Workspace(lake.settings).compile().errors
     assert (error.code, "Delta table silver.dataset_1" in error.message) == ("AppendOverSource", True)
+
+
+def test_checks_compare_with_tables_of_the_lake(lake: ProjectFolder) -> None:
+    lake.model("gold.sums", "SELECT id FROM silver.dataset_1", constraint="references(id, silver.dataset_1, id)")
+    (error,) = Workspace(lake.settings).compile().errors
+    assert (error.code, "outside the lake" in error.message) == ("WrongCheckArgument", True)
+
+
+def test_the_table_is_listed_with_the_sources(lake: ProjectFolder) -> None:
+    (table,) = list_sources(lake.settings).discovery.tables
+    assert (str(table.table), table.source, table.kind) == ("shop.silver.dataset_1", "chunks", "delta")
+    assert "nothing has been loaded" in str(table.problem)
+    delta_log(lake)
+    (table,) = list_sources(lake.settings).discovery.tables
+    assert (len(table.relation.columns), table.problem) == (2, None)
+
+
+def test_openlineage_names_the_folder(lake: ProjectFolder) -> None:
+    delta_log(lake)
+    result = lake.run()
+    workspace = Workspace(lake.settings)
+    events = list(past_run_events(workspace, workspace.compile(), result.run_id, "gold.sums"))
+    inputs = [read for event in events for read in event.get("inputs", ())]
+    assert {(read["namespace"], read["name"]) for read in inputs} == {
+        ("file", str(lake.root / "silver/dataset_1/records.delta"))
+    }
+    assert [field["name"] for field in inputs[0]["facets"]["schema"]["fields"]] == ["id", "amount"]
 
 
 def test_tables_in_iceberg_are_the_lakes(lake: ProjectFolder) -> None:

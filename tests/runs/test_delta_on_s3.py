@@ -27,7 +27,7 @@ from pathlib import Path
 from tidegate.config import load_settings
 from tidegate.operations.query import query
 from tidegate.runs import RunOptions
-from tidegate.operations.run import run
+from tidegate.operations.run import run_project
 from tidegate.sources.chunk_tables import chunk_tables
 from tidegate.spark.session import open_spark
 
@@ -39,7 +39,7 @@ def add(rows):
     session.sql(rows).write.format("delta").mode("append").save(table.spark_path)
 
 def built():
-    (model,) = run(settings, RunOptions()).materializations
+    (model,) = run_project(settings, RunOptions()).materializations
     (row,) = query(settings, "SELECT total FROM gold.sums").rows
     return model.run_type, row["total"]
 

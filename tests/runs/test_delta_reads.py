@@ -70,7 +70,7 @@ def test_queries_read_delta_beside_the_lake(lake: DeltaShop) -> None:
     lake.model("gold.names", "SELECT 1 AS id, 'one' AS name")
     lake.run()
     joined = "SELECT name, dataset_1.amount FROM silver.dataset_1 JOIN gold.names ON dataset_1.id = names.id"
-    assert [tuple(map(str, row)) for row in lake.rows(joined)] == [("one", "2.5")]
+    assert [tuple(map(str, row)) for row in lake.rows(joined)] == [("one", "2.50")]
     assert lake.rows(
         "SELECT count(*) AS n FROM (SELECT * FROM silver.dataset_1 UNION ALL SELECT * FROM Silver.DATASET_1)"
     ) == [(4,)]

@@ -133,13 +133,9 @@ def _appending(work: CompilationState, draft: Draft, reads: _Reads) -> Iterator[
 
 def _cannot_tell_new_rows(work: CompilationState, table: TableName) -> bool:
     """True for a source outside the lake, also where the lake has a table of the same name."""
-    if table in work.external.chunk_tables:
+    if work.is_outside_lake(table):
         return True
-    if table.namespace not in work.settings.sources:
-        return False
-    from tidegate.sources.source_catalogs import has_source_catalog
-
-    return has_source_catalog(work.settings, table) or table not in work.external.heads
+    return table.namespace in work.settings.sources and table not in work.external.heads
 
 
 def _collected(work: CompilationState, draft: Draft) -> _Reads:

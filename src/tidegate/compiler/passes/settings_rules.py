@@ -117,12 +117,10 @@ def _outside(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
     """The readers of a view have access to the lake only."""
     if draft.model.settings.materialized is not Materialized.VIEW:
         return
-    from tidegate.sources.source_catalogs import has_source_catalog
-
     for part in (draft, *ephemeral_through(work, draft)):
         for table in sorted(part.content.sources):
-            is_delta = table in work.external.chunk_tables
-            if is_delta or has_source_catalog(work.settings, table):
+            if work.is_outside_lake(table):
+                is_delta = table in work.external.chunk_tables
                 what = "the Delta table" if is_delta else f"source '{table.namespace}'"
                 message = f"a view cannot read {work.short(table)}: {what} is outside the lake"
                 at = work.project.origin(draft.model, "materialized")
