@@ -55,7 +55,7 @@ def vacuum(session: SparkSession, relation: str, rules: UpkeepRules, dry_run: bo
     than the table's own."""
     command = f"VACUUM {relation} RETAIN {rules.retention_hours} HOURS"
     with temporary_conf(session, _LISTING):
-        dead = session.sql(f"{command} DRY RUN").count()
+        dead: int = session.sql(f"{command} DRY RUN").count()
         if dead and not dry_run:
             session.sql(command).collect()
     return dead
