@@ -252,7 +252,8 @@ class _Viewer:
         for name, read in sorted(inputs.delta.items()):
             last_read = step.progress.delta.get(name) if step.progress else None
             changed_rows = 0 if last_read and name not in inputs.changed else None
-            yield InputView(inputs.short(name), last_read and last_read.version, read.version, changed_rows)
+            version = last_read.version if last_read else None
+            yield InputView(inputs.short(name), version, read.version, changed_rows)
 
 
 def _delta_sql(step: PlanStep) -> str | None:
