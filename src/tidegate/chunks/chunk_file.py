@@ -21,9 +21,11 @@ from datetime import UTC, datetime
 from blake3 import blake3
 
 from tidegate.chunks.chunk_writer import ChunkWriter
-from tidegate.chunks.layout import CHUNKED, RunFolder, run_of
+from tidegate.chunks.folders import remove_empty_folders
+from tidegate.chunks.layout import CHUNKED, RunFolder, chunk_path, run_of
 from tidegate.chunks.metadata import BronzeToSilverProcessingMetadata, ProcessingMetrics
 from tidegate.chunks.reading.raw_file import read_pieces, require_format
+from tidegate.chunks.table_lease import leased
 from tidegate.config import ChunkSource, ChunksSection
 from tidegate.errors import RawFileError
 from tidegate.faults import fault
@@ -69,11 +71,16 @@ def chunk_file(
         identity = _identity(storage, path)
         folder, parent = _run(storage, source.name, path, identity)
         rows = None
-        if parent is None:
-            parent, rows = _split(storage, chunks, source, folder, path, size or 0, began, report)
+        with leased(storage, f"{folder.pending}/_chunking") as lease:
+            if lease is None:  # another process chunks it now
+                return None
+            if parent is None:
+                parent, rows = _split(storage, chunks, source, folder, path, size or 0, began, report)
+            parent = finish_run(storage, parent)
     except FileNotFoundError:
         return None
-    parent = finish_run(storage, parent)
+    finally:
+        remove_empty_folders(storage, f"{CHUNKED}/{source.name}")
     return ChunkedFile(path, parent, rows, (datetime.now(UTC) - began).total_seconds())
 
 
@@ -197,7 +204,7 @@ def _clear(storage: Storage, folder: RunFolder, keep: ChunkWriter | None = None)
     """What a process that was killed has written of a run without a parent, perhaps with chunks of another size."""
     kept = set() if keep is None else set(keep.chunks)
     for file in list(storage.list(folder.pending)):
-        if file.path not in kept:
+        if file.path not in kept and chunk_path(file.path) is not None:
             storage.delete(file.path)
     if keep is None or not keep.unreadable:
         storage.delete(folder.unreadable)

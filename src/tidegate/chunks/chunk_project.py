@@ -11,7 +11,7 @@ from tidegate.errors import SelectionError
 from tidegate.names import nearest
 from tidegate.storage import Storage, open_storage
 
-__all__ = ["ChunkProject", "open_chunk_project"]
+__all__ = ["ChunkProject", "chunk_project", "open_chunk_project"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,5 +41,8 @@ class ChunkProject:
 
 def open_chunk_project(project: str | Path) -> ChunkProject:
     """`project`: a folder in the project. Raises ConfigError."""
-    settings = load_settings(find_project(Path(project)))
+    return chunk_project(load_settings(find_project(Path(project))))
+
+
+def chunk_project(settings: Settings) -> ChunkProject:
     return ChunkProject(settings, open_storage(settings.chunks.root, settings.s3))

@@ -1,4 +1,4 @@
-"""Raw chunks as the rows that the stages of a contract validate: delivered values as text, and where each row is from."""
+"""Raw chunks as rows that the stages of a contract validate: delivered values as text, and where each row is from."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,12 +16,22 @@ from tidegate.chunks.folders import remove_empty_folders
 from tidegate.chunks.layout import CHUNKED, RAW, RunFolder, chunk_path, metadata_path, processed_path, run_of
 from tidegate.chunks.metadata import BronzeToSilverProcessingMetadata, ChunkProcessingMetadata, ProcessingMetrics
 from tidegate.chunks.rules.source_rules import SourceRules, source_rules
+from tidegate.chunks.table_lease import leased
+from tidegate.chunks.task_progress import watched_tasks
 from tidegate.errors import RawFileError, StorageError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["ProcessProgress", "ProcessedRun", "get_tasks", "process_task", "process_tasks", "settled_chunks"]
+__all__ = [
+    "ProcessProgress",
+    "ProcessedRun",
+    "get_tasks",
+    "pending_tasks",
+    "process_task",
+    "process_tasks",
+    "settled_chunks",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +68,9 @@ def get_tasks(project: str | Path = ".", source: str | None = None) -> list[dict
 
 def process_task(task: Mapping[str, Any]) -> dict[str, Any] | None:
     """None where nothing was left to do. Raises RawFileError where a chunk cannot be read, after the others."""
-    done = process_tasks(open_chunk_project(task["project"]), [task])
+    done, broken = process_tasks(open_chunk_project(task["project"]), [task])
+    if broken is not None:
+        raise broken
     return done[0].document() if done else None
 
 
@@ -83,13 +96,13 @@ def process_tasks(
     tasks: Sequence[Mapping[str, Any]],
     session: Callable[[], SparkSession] | None = None,
     report: Callable[[ProcessProgress], None] = lambda progress: None,
-) -> list[ProcessedRun]:
+) -> tuple[list[ProcessedRun], RawFileError | None]:
     """Of any sources; the chunks of one source share jobs of Spark. `session`: opens Spark, which is not started where
-    nothing is to be done. Raises RawFileError where chunks cannot be read, after the others."""
+    nothing is to be done. The error is about chunks that cannot be read; all others are processed."""
     by_source: dict[str, list[Mapping[str, Any]]] = {}
     for task in tasks:
         by_source.setdefault(task["data_source"], []).append(task)
-    done, broken = [], list[str]()
+    done, broken = list[ProcessedRun](), list[str]()
     for source, own in by_source.items():
         chunks = []
         for task in own:
@@ -100,17 +113,22 @@ def process_tasks(
                     continue
                 except (pa.ArrowException, OSError) as error:
                     broken.append(f"{path} ({str(error).splitlines()[0].rstrip('.')})")
-        if chunks:
-            done += _process(project, source, chunks, session, report)
-    if broken:
-        first = run_of(broken[0].partition(" ")[0])
-        raw = f"`tidegate chunks requeue {first.archive}`" if first else "`tidegate chunks requeue`"
-        raise RawFileError(
-            f"{len(broken)} chunk{'s' if len(broken) > 1 else ''} cannot be read: {'; '.join(broken[:3])}",
-            where=project.storage.location,
-            remedy=f"delete the broken chunks and send the raw file round again with {raw}",
-        )
-    return done
+        with _of_this_process(project, chunks) as own_chunks:
+            if own_chunks:
+                done += _process(project, source, own_chunks, session, report)
+    return done, _broken(project, broken) if broken else None
+
+
+def _broken(project: ChunkProject, chunks: Sequence[str]) -> RawFileError:
+    """`chunks`: path and reason of each."""
+    run = run_of(chunks[0].partition(" ")[0])
+    count = f"{len(chunks)} chunks" if len(chunks) > 1 else "a chunk"
+    return RawFileError(
+        f"{count} cannot be read: {'; '.join(chunks[:3])}",
+        where=project.storage.location,
+        remedy="delete what is broken and send the raw file round again: `tidegate chunks requeue "
+        f"{run.archive if run else 'FILE'}`",
+    )
 
 
 def settled_chunks(project: ChunkProject, parent_path: str, paths: Sequence[str]) -> Iterator[str]:
@@ -158,14 +176,42 @@ def _process(
     report(ProcessProgress(source, 0, len(chunks), 0, all_rows))
     for start in range(0, len(chunks), MOST_CHUNKS):
         some = chunks[start : start + MOST_CHUNKS]
-        for metadata in process_chunks(spark, project.storage, source, rules, some):
-            parent = metadata.parent_metadata_s3_path
-            run = runs.setdefault(parent, ProcessedRun(parent, source))
-            run.chunks += 1
-            run.metrics += metadata.metrics
-        done, rows = done + len(some), rows + sum(chunk.rows for chunk in some)
+        of_job = sum(chunk.rows for chunk in some)
+
+        def note(share: float, done: int = done, rows: int = rows, of_job: int = of_job) -> None:
+            report(ProcessProgress(source, done, len(chunks), rows + int(share * of_job), all_rows))
+
+        with watched_tasks(spark, note):
+            for metadata in process_chunks(spark, project.storage, source, rules, some):
+                parent = metadata.parent_metadata_s3_path
+                run = runs.setdefault(parent, ProcessedRun(parent, source))
+                run.chunks += 1
+                run.metrics += metadata.metrics
+        done, rows = done + len(some), rows + of_job
         report(ProcessProgress(source, done, len(chunks), rows, all_rows))
     return list(runs.values())
+
+
+@contextmanager
+def _of_this_process(project: ChunkProject, chunks: Sequence[RawChunk]) -> Iterator[list[RawChunk]]:
+    """Those of files whose chunks no other process works on now."""
+    by_run: dict[RunFolder, list[RawChunk]] = {}
+    for chunk in chunks:
+        place = chunk_path(chunk.path)
+        if place is not None:
+            by_run.setdefault(place.folder, []).append(chunk)
+    free: list[RawChunk] = []
+    try:
+        with ExitStack() as stack:
+            for folder, own in by_run.items():
+                lease = stack.enter_context(leased(project.storage, f"{folder.pending}/_lease"))
+                if lease is not None:
+                    # One that another process has processed meanwhile is gone.
+                    free += [chunk for chunk in own if project.storage.exists(chunk.path)]
+            yield free
+    finally:
+        for folder in by_run:
+            remove_empty_folders(project.storage, f"{folder.pending}/_lease")
 
 
 def _open(project: ChunkProject) -> SparkSession:

@@ -107,7 +107,10 @@ def _write(
         valid = rows.valid.selectExpr(*names, f"{CHUNK} AS {_OF}")
         _write_by_chunk(valid, storage.spark_path(f"{work}/{_VALID}"))
         if rows.counts.refused:
-            _write_by_chunk(_errors(rows.refused, names), storage.spark_path(f"{work}/{_REJECTED}"))
+            _write_by_chunk(
+                _errors(rows.refused, [column.name for column in rules.columns]),
+                storage.spark_path(f"{work}/{_REJECTED}"),
+            )
         return to_arrow_schema(valid.drop(_OF).schema)
 
 
@@ -118,8 +121,7 @@ def _write_by_chunk(rows: DataFrame, path: str) -> None:
 def _errors(refused: DataFrame, names: Sequence[str]) -> DataFrame:
     """As `error_rows` describes them."""
     first = "element_at(_failures, 1)"
-    record = ", ".join(f"{literal(name)}, {name}" for name in names)
-    record = ", ".join(f"{literal(name.strip('`').replace('``', '`'))}, {name}" for name in names) or record
+    record = ", ".join(f"{literal(name)}, {quote(name)}" for name in names)
     return refused.selectExpr(
         "_source_file AS source_file",
         "_source_row AS source_row",
@@ -158,8 +160,8 @@ def _put_in_place(
     metrics = ProcessingMetrics(success=_rows(storage, result.valid), failed=_rows(storage, result.rejected))
     if metrics.success + metrics.failed != chunk.rows:
         raise QualityError(
-            f"chunk {chunk.path} has {chunk.rows:,} rows, and {metrics.success:,} valid and {metrics.failed:,} rejected "
-            "ones were written",
+            f"chunk {chunk.path} has {chunk.rows:,} rows, and {metrics.success:,} valid and {metrics.failed:,} "
+            "rejected ones were written",
             where=chunk.path,
             remedy="Run again: the chunk changed while it was read.",
         )

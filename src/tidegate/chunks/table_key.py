@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tidegate.chunks.rules.source_rules import source_rules
 from tidegate.chunks.table_batch import TableKey
 from tidegate.config import ChunkSource, Settings
 
@@ -9,6 +10,6 @@ __all__ = ["table_key"]
 
 
 def table_key(settings: Settings, source: ChunkSource) -> TableKey:
-    if source.primary_key or source.contract is None:
-        return TableKey(source.primary_key, source.partition_key)
-    return TableKey((), source.partition_key)
+    """Raises ConfigError and ContractValidationError."""
+    rules = source_rules(settings.root, source)
+    return TableKey(rules.key, rules.partition_key)

@@ -38,11 +38,15 @@ def _arrow(codec: str) -> Callable[[BinaryIO], BinaryIO]:
     return lambda stream: cast(BinaryIO, pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), codec))
 
 
+def _xz(stream: BinaryIO) -> BinaryIO:
+    return cast(BinaryIO, lzma.LZMAFile(stream))
+
+
 COMPRESSIONS = {
     "gz": Compression(b"\x1f\x8b", lambda stream: cast(BinaryIO, gzip.GzipFile(fileobj=stream))),
     "zst": Compression(b"\x28\xb5\x2f\xfd", _arrow("zstd")),
     "bz2": Compression(b"BZh", _arrow("bz2")),
-    "xz": Compression(b"\xfd7zXZ\x00", lambda stream: cast(BinaryIO, lzma.LZMAFile(stream))),
+    "xz": Compression(b"\xfd7zXZ\x00", _xz),
 }
 """By the ending of a file's name."""
 

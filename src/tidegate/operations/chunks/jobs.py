@@ -1,0 +1,189 @@
+"""The three jobs of chunked loads over all pending work; what goes wrong with one piece does not stop the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tidegate.chunks.chunk_bronze import chunk_tasks, do_chunk_task, result_of
+from tidegate.chunks.chunk_file import ChunkedFile, ChunkProgress
+from tidegate.chunks.chunk_project import chunk_project
+from tidegate.chunks.folders import remove_empty_folders
+from tidegate.chunks.layout import CHUNKED
+from tidegate.chunks.process_bronze import ProcessedRun, ProcessProgress, pending_tasks, process_tasks
+from tidegate.chunks.source_files import UnclaimedFile
+from tidegate.errors import RawFileError, RunCancelledError, StorageError, TidegateError
+from tidegate.operations.workspace import Workspace
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tidegate.chunks.bronze_loader import LoadProgress, LoadResult
+
+__all__ = ["ChunkResult", "Failure", "LoadsResult", "ProcessResult", "chunk", "load", "process"]
+
+Notify = Callable[[str], None]
+
+
+def _silent(line: str) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One piece of work that failed."""
+
+    what: str
+    error: TidegateError
+
+    def document(self) -> dict[str, Any]:
+        return {"what": self.what, "message": str(self.error), "remedy": self.error.remedy}
+
+
+@dataclass(slots=True)
+class ChunkResult:
+    files: list[ChunkedFile] = field(default_factory=list)
+    unclaimed: list[UnclaimedFile] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.failures else 0
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "files": [result_of(file) for file in self.files],
+            "unclaimed": [{"raw_file": file.path, "reason": file.reason} for file in self.unclaimed],
+            "failures": [failure.document() for failure in self.failures],
+        }
+
+
+def chunk(
+    workspace: Workspace,
+    source: str | None = None,
+    report: Callable[[ChunkProgress], None] = lambda progress: None,
+) -> ChunkResult:
+    """Raises SelectionError and ConfigError."""
+    project = chunk_project(workspace.settings)
+    tasks, unclaimed = chunk_tasks(project, source)
+    result = ChunkResult(unclaimed=unclaimed if source is None else [])
+    for task in tasks:
+        try:
+            done = do_chunk_task(project, task, report)
+        except (RawFileError, StorageError) as error:
+            result.failures.append(Failure(task["raw_file_s3_path"], error))
+            continue
+        if done is not None:
+            result.files.append(done)
+    return result
+
+
+@dataclass(slots=True)
+class ProcessResult:
+    runs: list[ProcessedRun] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    not_evaluated: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """By source, what its contract asks for beside and nothing holds rows to."""
+
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.failures else 0
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "runs": [run.document() for run in self.runs],
+            "not_evaluated": {name: list(texts) for name, texts in self.not_evaluated.items()},
+            "failures": [failure.document() for failure in self.failures],
+        }
+
+
+def process(
+    workspace: Workspace,
+    source: str | None = None,
+    report: Callable[[ProcessProgress], None] = lambda progress: None,
+    notify: Notify = _silent,
+) -> ProcessResult:
+    """Raises SelectionError and ConfigError."""
+    project = chunk_project(workspace.settings)
+    result = ProcessResult()
+
+    def session() -> SparkSession:
+        from tidegate.spark.session import open_spark
+
+        return open_spark(workspace.settings, notify)
+
+    by_source: dict[str, list[dict[str, Any]]] = {}
+    for task in pending_tasks(project, source):
+        by_source.setdefault(task["data_source"], []).append(task)
+    for name, tasks in by_source.items():
+        try:
+            runs, broken = process_tasks(project, tasks, session, report)
+        except RunCancelledError:
+            raise
+        except TidegateError as error:
+            result.failures.append(Failure(name, error))
+            continue
+        result.runs += runs
+        if broken is not None:
+            result.failures.append(Failure(name, broken))
+        result.not_evaluated |= _not_evaluated(workspace, name)
+    return result
+
+
+def _not_evaluated(workspace: Workspace, name: str) -> dict[str, tuple[str, ...]]:
+    from tidegate.chunks.rules.source_rules import source_rules
+
+    asked = source_rules(workspace.settings.root, workspace.settings.chunks.sources[name]).not_evaluated
+    return {name: asked} if asked else {}
+
+
+@dataclass(slots=True)
+class LoadsResult:
+    loads: list[LoadResult] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.failures else 0
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "loads": [load.document() for load in self.loads],
+            "warnings": list(self.warnings),
+            "failures": [failure.document() for failure in self.failures],
+        }
+
+
+def load(
+    workspace: Workspace,
+    source: str | None = None,
+    report: Callable[[LoadProgress], None] = lambda progress: None,
+    notify: Notify = _silent,
+) -> LoadsResult:
+    """File after file, until nothing is left that can be loaded. Raises SelectionError and ConfigError."""
+    from tidegate.chunks.load_bronze import LoadListeners, do_load_task, load_tasks
+
+    project = chunk_project(workspace.settings)
+    result, tried = LoadsResult(), set[str]()
+    while True:
+        tasks, found = load_tasks(project, source)
+        result.warnings += [warning for warning in found.warnings if warning not in result.warnings]
+        tasks = [task for task in tasks if task["parent_metadata_s3_path"] not in tried]
+        if not tasks:
+            break
+        for task in tasks:
+            tried.add(task["parent_metadata_s3_path"])
+            try:
+                done = do_load_task(project, task, listeners=LoadListeners(notify, report))
+            except RunCancelledError:
+                raise
+            except TidegateError as error:
+                result.failures.append(Failure(task["parent_metadata_s3_path"], error))
+            else:
+                result.loads.append(done)
+                result.warnings += [warning for warning in done.warnings if warning not in result.warnings]
+    for name in project.sources(source):
+        remove_empty_folders(project.storage, f"{CHUNKED}/{name}")
+    return result
