@@ -1,4 +1,4 @@
-"""What `make setup` does once the packages are there: a Java if the machine has none, and the jars, also those of Delta."""
+"""What `make setup` does once the packages are there: a Java if there is none, and the jars, those of Delta too."""
 
 from __future__ import annotations
 

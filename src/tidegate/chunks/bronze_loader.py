@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
+from tidegate.chunks.folders import remove_empty_folders
 from tidegate.chunks.layout import chunk_path
 from tidegate.chunks.load_batches import ChunkDamage, LoadBatch, ReadyChunk, gather, read_chunk
 from tidegate.chunks.metadata import (
@@ -224,6 +225,8 @@ class BronzeLoader:
         for chunk in chunks:
             remove_chunk(self.storage, chunk.input_chunk_s3_path)
             fault("inside_load_cleanup")
+        if done.end_timestamp is not None:
+            remove_empty_folders(self.storage, done.folder.pending)
         fault("after_load_cleanup")
         result.add(batch, outcome)
         loaded, of = len(done.processed_chunks), done.n_chunks

@@ -113,7 +113,8 @@ def run_of(path: str) -> RunFolder | None:
 
 
 def lease_folder(source: str) -> str:
-    return f"{SILVER}/{source}/.load"
+    """Beside the table."""
+    return f"{delta_table(source).rpartition('/')[0]}/.load"
 
 
 def processed_path(chunk: str) -> str:

@@ -32,7 +32,7 @@ class DeltaMaintenance:
 def maintain_delta(settings: Settings, session: Callable[[], SparkSession], dry_run: bool = False) -> DeltaMaintenance:
     """`session`: called where there is a table."""
     report = DeltaMaintenance()
-    if settings.chunks.format != "delta" or not settings.chunks.sources:
+    if not settings.chunks.has_delta_tables:
         return report
     with best_effort("Delta tables", report.errors):
         storage = open_storage(settings.chunks.root, settings.s3)

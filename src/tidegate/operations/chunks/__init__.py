@@ -1,1 +1,1 @@
-"""Chunked loads, as commands and routes use them."""
+"""What the commands of chunked loads do."""
