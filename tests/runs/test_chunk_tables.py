@@ -52,6 +52,16 @@ def test_a_model_is_skipped_until_the_table_moves(lake: ProjectFolder) -> None:
     assert run_types(lake.run()) == {"gold.other": "skip", "gold.sums": "skip"}
 
 
+def test_a_plan_has_the_versions(lake: ProjectFolder) -> None:
+    log = delta_log(lake)
+    lake.run()
+    log.commit(added("b"))
+    (sums,) = (step for step in plan_run(Workspace(lake.settings)).steps if step.model == "gold.sums")
+    assert sums.document()["inputs"] == [
+        {"table": "silver.dataset_1", "from_snapshot": 0, "to_snapshot": 1, "changed_rows": None}
+    ]
+
+
 def test_a_table_that_was_only_compacted_has_not_moved(lake: ProjectFolder) -> None:
     log = delta_log(lake)
     lake.run()
