@@ -217,6 +217,7 @@ class PointerTableWork:
             tables=facts.inputs.tables
             if settings.materialized is Materialized.VIEW
             else recorded_inputs(self._model, facts.inputs, {}),
+            delta=facts.inputs.delta,
             zones=zones,
             rows=1,
             checks=self._model.checks_digest,

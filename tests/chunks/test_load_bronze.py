@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,11 +16,13 @@ import pytest
 
 from tests.chunks.deliveries import Delivery, Rows, deliver, numbered
 from tidegate.chunks import bronze_loader, delta_table
-from tidegate.chunks.bronze_loader import LoadResult
 from tidegate.chunks.chunk_project import ChunkProject, open_chunk_project
-from tidegate.chunks.load_bronze import do_load_task, load_tasks
 from tidegate.chunks.metadata import ProcessingMetrics
+from tidegate.config import ChunkSource, MaintenanceSection
 from tidegate.faults import FAULT_POINTS
+from tidegate.operations.chunks.jobs import LoadsResult, load
+from tidegate.operations.maintain_delta import maintain_delta
+from tidegate.operations.workspace import Workspace
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,17 +36,28 @@ name = "shop"
 default_chunk_size = 10000
 delta_client_batch_size = 15000
 [chunks.sources.orders]
-contract = "orders.odcs.yml"
-primary_key = ["id"]
+contract = "rows.odcs.yml"
 [chunks.sources.customers]
-contract = "customers.odcs.yml"
-primary_key = ["id"]
+contract = "rows.odcs.yml"
+"""
+CONTRACT = """\
+apiVersion: v3.1.0
+kind: DataContract
+id: rows
+version: 1.0.0
+status: active
+schema:
+  - name: rows
+    properties:
+      - {name: id, logicalType: integer, primaryKey: true, required: true}
+      - {name: v, logicalType: string}
 """
 
 
 class Shop:
     def __init__(self, folder: Path, spark: SparkSession, settings: str = SETTINGS) -> None:
         (folder / "tidegate.toml").write_text(settings)
+        (folder / "rows.odcs.yml").write_text(CONTRACT)
         self.folder = folder
         self.spark = spark
         self.project: ChunkProject = open_chunk_project(folder)
@@ -49,12 +65,8 @@ class Shop:
     def deliver(self, run: str, *chunks: Rows, source: str = "orders") -> Delivery:
         return deliver(self.project.storage, run, chunks, source)
 
-    def load(self) -> list[LoadResult]:
-        """Until nothing is left to do."""
-        results: list[LoadResult] = []
-        while tasks := load_tasks(self.project, None)[0]:
-            results += [do_load_task(self.project, task, self.spark) for task in tasks]
-        return results
+    def load(self) -> LoadsResult:
+        return load(Workspace(self.project.settings), spark=self.spark)
 
     def rows(self, columns: str = "*", source: str = "orders") -> list[tuple[Any, ...]]:
         session = delta_table.delta_session(self.project.settings, self.spark)
@@ -71,7 +83,7 @@ class Shop:
         """Outside of archive and table."""
         inside = ("archived_bronze/", "silver/orders/records.delta/", "silver/customers/records.delta/")
         files = (file.path for file in self.project.storage.list(""))
-        return [path for path in files if not path.startswith(inside) and path != "tidegate.toml"]
+        return [path for path in files if not path.startswith(inside) and "/" in path]
 
 
 @pytest.fixture
@@ -88,7 +100,7 @@ def test_25000_rows_are_written_twice_and_cleaned_up_after_each(shop: Shop, monk
     delivery = shop.deliver("a", ids(1, 10_000), ids(10_001, 20_000), ids(20_001, 25_000))
     left: list[set[str]] = []
     monkeypatch.setattr(bronze_loader, "fault", lambda at: at != "after_load_cleanup" or left.append(delivery.pending))
-    (result,) = shop.load()
+    (result,) = shop.load().loads
     written = [int(commit["commitInfo"]["operationMetrics"]["numTargetRowsInserted"]) for commit in shop.commits()[1:]]
     assert written == [20_000, 5_000]
     assert left == [{"chunk_3_processed.parquet", "chunk_3_metadata.json"}, set()]
@@ -99,7 +111,7 @@ def test_25000_rows_are_written_twice_and_cleaned_up_after_each(shop: Shop, monk
     assert shop.stray_files() == []
     # The same file once more: nothing changes, and no file of data is written.
     again = shop.deliver("b", ids(1, 10_000), ids(10_001, 20_000), ids(20_001, 25_000))
-    (result,) = shop.load()
+    (result,) = shop.load().loads
     assert (result.status, result.unchanged, result.inserted, result.updated) == ("complete", 25_000, 0, 0)
     assert all(not {"add", "remove"} & set(commit) for commit in shop.commits()[3:])
     assert again.parent.metrics == ProcessingMetrics(success=25_000)
@@ -134,7 +146,7 @@ def test_stopped_at_every_point_the_table_is_as_if_it_were_not(shop: Shop, monke
         with pytest.raises(Stopped):
             shop.load()
         stop_at("")
-        shop.load()
+        assert shop.load().failures == []
         assert delivery.parent.metrics == ProcessingMetrics(success=6), point
         assert delivery.parent.end_timestamp is not None, point
         assert shop.stray_files() == [], point
@@ -146,8 +158,9 @@ def test_two_loads_at_once_lose_nothing(shop: Shop) -> None:
     deliveries = [shop.deliver(run, numbered(at, at + 5)) for at, run in enumerate("abc")]
     deliveries.append(shop.deliver("d", numbered(1, 7), source="customers"))
     with ThreadPoolExecutor(3) as pool:
-        for future in [pool.submit(shop.load) for _ in range(3)]:
-            future.result()
+        reports = [future.result() for future in [pool.submit(shop.load) for _ in range(3)]]
+    assert {result.status for report in reports for result in report.loads} <= {"complete", "busy"}
+    shop.load()
     assert shop.rows("id") == [(id,) for id in range(8)]
     assert shop.rows("count(*)", "customers") == [(7,)]
     assert [delivery.parent.metrics.success for delivery in deliveries] == [6, 6, 6, 7]
@@ -162,7 +175,38 @@ def test_truncated_pages_fail_the_load_and_name_the_file(shop: Shop) -> None:
     content = bytearray(path.read_bytes())
     content[4:400] = b"\0" * 396
     path.write_bytes(content)
-    with pytest.raises(Exception, match="chunk_1_processed"):
-        shop.load()
+    other = shop.deliver("b", numbered(1, 2), source="customers")
+    report = shop.load()
+    (failure,) = report.failures
+    assert failure.what == delivery.folder.metadata
+    assert re.search("batch 1 cannot be written: .*chunk_1_processed", failure.error.message)
+    assert other.parent.end_timestamp is not None
     assert delivery.parent.batch is not None
     assert delivery.pending == {"chunk_1_processed.parquet", "chunk_1_metadata.json"}
+
+
+def test_maintenance_compacts_and_vacuums_but_not_what_readers_may_need(shop: Shop) -> None:
+    for at, run in enumerate("abcd"):
+        shop.deliver(run, numbered(at, at + 5))
+    shop.load()
+    section = MaintenanceSection(min_small_files=3)
+    chunks = replace(shop.project.settings.chunks, sources=with_z_order(shop.project.settings.chunks.sources, "v"))
+    settings = replace(shop.project.settings, maintenance=section, chunks=chunks)
+    session = delta_table.delta_session(settings, shop.spark)
+    before = shop.rows()
+    foreseen = maintain_delta(settings, lambda: session, dry_run=True)
+    done = maintain_delta(settings, lambda: session)
+    ((files, _),) = foreseen.compacted.values()
+    assert done.compacted == {"silver.orders": (files, 1)}
+    assert (foreseen.vacuumed, done.vacuumed) == ({}, {})  # every file is younger than the retention
+    assert (foreseen.errors, done.errors) == ([], [])
+    assert shop.rows() == before
+    # Delta's own check refuses to delete what a reader may need; nothing is written once the table is compact.
+    hasty = replace(settings, chunks=replace(chunks, delta_vacuum_retention_hours=0))
+    (error,) = maintain_delta(hasty, lambda: session).errors
+    assert "retention" in error
+    assert maintain_delta(settings, lambda: session).compacted == {}
+
+
+def with_z_order(sources: Mapping[str, ChunkSource], *columns: str) -> dict[str, ChunkSource]:
+    return {name: replace(source, z_order=columns) for name, source in sources.items()}

@@ -21,6 +21,7 @@ from tidegate.config import (
     ProjectSection,
     ReaperSection,
     RunSection,
+    S3Section,
     SparkSection,
     StateSection,
     ZoneSettings,
@@ -50,6 +51,7 @@ SECTIONS = {
     "[anomalies]": AnomaliesSection,
     "[chunks]": ChunksSection,
     "[chunks.sources.NAME]": ChunkSource,
+    "[s3]": S3Section,
 }
 SETTINGS = [
     (section, field.name)

@@ -109,3 +109,16 @@ def _wait_for(store: ObjectStore, process: subprocess.Popen[bytes], log: IO[byte
         time.sleep(0.05)
     log.seek(0)
     raise RuntimeError(f"SeaweedFS did not start: {log.read().decode(errors='replace')[-2000:]}")
+
+
+def s3a_jars() -> tuple[Path, ...]:
+    """What Spark needs to reach it."""
+    from tidegate.spark.jars import ensure_jars
+    from tidegate.spark.java import find_java
+    from tidegate.spark.s3a import S3A_JARS
+
+    return ensure_jars(find_java(), print, S3A_JARS)
+
+
+if __name__ == "__main__":
+    s3a_jars()

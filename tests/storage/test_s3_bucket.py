@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import obstore
 import pytest
 
 from tests.services.seaweed import BUCKET, KEY, SECRET_KEY
@@ -102,6 +103,19 @@ def test_a_large_file_is_moved_in_parts(s3: S3Section, monkeypatch: pytest.Monke
     storage.move("a", "b")
     assert storage.read("b") == content
     assert [file.path for file in storage.list()] == ["b"]
+
+
+def test_a_request_that_was_sent_twice_created_the_file(s3: S3Section, monkeypatch: pytest.MonkeyPatch) -> None:
+    put = obstore.put
+
+    def put_twice(*arguments: object, **options: object) -> object:
+        put(*arguments, **options)
+        return put(*arguments, **options)
+
+    storage = open_storage(f"s3://{BUCKET}/twice", s3)
+    monkeypatch.setattr(obstore, "put", put_twice)
+    assert storage.create("claim", b"1")
+    assert not storage.create("claim", b"1")
 
 
 def test_neighbours_of_the_prefix_are_not_listed(s3: S3Section) -> None:

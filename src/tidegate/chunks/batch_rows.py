@@ -56,8 +56,8 @@ def reach_of(rows: DataFrame, keys: TableColumns, table: TableColumns, partition
         some = f"count_if({key.quoted} IS NULL) = 0"
         facts += [f"IF({some}, {side}({key.quoted}), NULL) AS {side}{at}" for side in ("min", "max")]
         if partition is not None and key.name.lower() == partition.lower():
-            values = f"slice(collect_set({key.quoted}), 1, {_MOST_PARTITIONS + 1})"
-            facts.append(f"IF({some}, {values}, NULL) AS values{at}")
+            distinct = f"slice(collect_set({key.quoted}), 1, {_MOST_PARTITIONS + 1})"
+            facts.append(f"IF({some}, {distinct}, NULL) AS values{at}")
     known = rows.selectExpr(*facts).collect()[0].asDict()
     conditions = []
     for at, key in enumerate(ranged):

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
+from tidegate.chunks.folders import remove_empty_folders
 from tidegate.chunks.layout import chunk_path
 from tidegate.chunks.load_batches import ChunkDamage, LoadBatch, ReadyChunk, gather, read_chunk
 from tidegate.chunks.metadata import (
@@ -24,7 +25,7 @@ from tidegate.chunks.metadata import (
 from tidegate.chunks.pending_loads import remove_chunk
 from tidegate.chunks.table_batch import BatchOutcome, LoadTable, TableBatch, TableKey, Transaction
 from tidegate.chunks.write_retries import WriteRetries
-from tidegate.errors import StorageError
+from tidegate.errors import StorageError, TidegateError
 from tidegate.faults import fault
 from tidegate.storage import Storage
 
@@ -186,7 +187,21 @@ class BronzeLoader:
         self.require_lease()
         paths = tuple(self.storage.spark_path(path) for path in batch.processed_paths)
         write = TableBatch(paths, batch.rows, self.key, transaction)
-        return self.retries.call(lambda: self.table.write(write), self.notify)
+        try:
+            return self.retries.call(lambda: self.table.write(write), self.notify)
+        except TidegateError:
+            raise
+        except Exception as error:
+            # Spark's own exceptions; imported here, as listing the work needs no Spark.
+            from tidegate.spark.spark_errors import read_failure
+
+            failure = read_failure(error)
+            raise StorageError(
+                f"batch {transaction.version} cannot be written: {failure.message}",
+                where=f"{self.storage.location}/{batch.chunks[0].metadata.parent_metadata_s3_path}",
+                remedy=failure.remedy or "Nothing is lost: the next load begins with this batch.",
+                kind=failure.kind,
+            ) from error
 
     def _counted(
         self, parent: BronzeToSilverProcessingMetadata, batch: LoadBatch, result: LoadResult, outcome: BatchOutcome
@@ -207,14 +222,25 @@ class BronzeLoader:
         )
         done = self._saved(counted, end_timestamp=self.now() if self._is_complete(counted) else None)
         fault("after_load_counted")
+        if done.end_timestamp is not None:
+            self._remove_what_killed_processes_left(done)
         for chunk in chunks:
             remove_chunk(self.storage, chunk.input_chunk_s3_path)
             fault("inside_load_cleanup")
+        if done.end_timestamp is not None:
+            remove_empty_folders(self.storage, done.folder.pending)
         fault("after_load_cleanup")
         result.add(batch, outcome)
         loaded, of = len(done.processed_chunks), done.n_chunks
         self.progress(LoadProgress(done.metadata_s3_path, parent.batch.number, batch.rows, loaded, of))
         return done
+
+    def _remove_what_killed_processes_left(self, parent: BronzeToSilverProcessingMetadata) -> None:
+        """Beside the chunks, of which at least one is still there: else nothing would lead here again."""
+        for file in list(self.storage.list(parent.folder.pending)):
+            if chunk_path(file.path) is None:
+                self.storage.delete(file.path)
+        self.storage.remove_unfinished(parent.folder.pending)
 
     def _finalize(self, parent: BronzeToSilverProcessingMetadata) -> BronzeToSilverProcessingMetadata:
         """A file whose last chunks were removed by a process that then was killed; else it is complete already."""

@@ -45,4 +45,4 @@ def open_chunk_project(project: str | Path) -> ChunkProject:
 
 
 def chunk_project(settings: Settings) -> ChunkProject:
-    return ChunkProject(settings, open_storage(settings.chunks.root))
+    return ChunkProject(settings, open_storage(settings.chunks.root, settings.s3))

@@ -19,6 +19,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from tidegate.config.chunk_settings import delta_table
+
 __all__ = [
     "ARCHIVED",
     "BRONZE",
@@ -127,12 +129,9 @@ def run_of_pending(path: str) -> RunFolder | None:
     return RunFolder(parts[1], parts[2]) if len(parts) > 3 and parts[0] == CHUNKED else None
 
 
-def delta_table(source: str) -> str:
-    return f"{SILVER}/{source}/records.delta"
-
-
 def lease_folder(source: str) -> str:
-    return f"{SILVER}/{source}/.load"
+    """Beside the table."""
+    return f"{delta_table(source).rpartition('/')[0]}/.load"
 
 
 def processed_path(chunk: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,14 +13,16 @@ from tidegate.chunks.chunk_project import ChunkProject, open_chunk_project
 from tidegate.chunks.layout import lease_folder
 from tidegate.chunks.metadata import BronzeToSilverProcessingMetadata
 from tidegate.chunks.pending_loads import PendingLoads, pending_loads
-from tidegate.chunks.table_key import table_key
+from tidegate.chunks.rules.source_rules import source_rules
+from tidegate.chunks.table_batch import TableKey
 from tidegate.chunks.table_lease import leased
 from tidegate.chunks.write_retries import write_retries
+from tidegate.errors import FailureKind, StorageError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["LoadListeners", "do_load_task", "get_tasks", "load_tasks", "process_task"]
+__all__ = ["SILENT", "LoadListeners", "do_load_task", "get_tasks", "load_tasks", "process_task"]
 
 _log = logging.getLogger(__name__)
 
@@ -54,10 +56,13 @@ def process_task(task: Mapping[str, Any]) -> dict[str, Any]:
     return result.document()
 
 
-def load_tasks(project: ChunkProject, source: str | None) -> tuple[list[dict[str, Any]], PendingLoads]:
-    """With what stands in the way of others. Leftovers of complete loads are removed."""
+def load_tasks(
+    project: ChunkProject, source: str | None, passed_over: Collection[str] = ()
+) -> tuple[list[dict[str, Any]], PendingLoads]:
+    """With what stands in the way of others. Leftovers of complete loads are removed. `passed_over`: parents that no
+    table waits for."""
     project.sources(source)
-    found = pending_loads(project.storage, source)
+    found = pending_loads(project.storage, source, passed_over)
     tasks = [
         project.task(
             parent_metadata_s3_path=each.parent_path,
@@ -77,8 +82,16 @@ def do_load_task(
     """`spark`: with Delta; None: the one of this process, started where there is none, which is left running."""
     storage, chunks = project.storage, project.settings.chunks
     path = task["parent_metadata_s3_path"]
-    parent = BronzeToSilverProcessingMetadata.load(storage, path)
-    key = table_key(project.settings, project.source(parent.data_source))
+    try:
+        parent = BronzeToSilverProcessingMetadata.load(storage, path)
+    except FileNotFoundError:
+        raise StorageError(
+            f"there is no {path}, which the task names",
+            where=storage.location,
+            remedy="list the tasks again, in the project that they are of",
+            kind=FailureKind.NOT_FOUND,
+        ) from None
+    rules = source_rules(project.settings.root, project.source(parent.data_source))
     with leased(storage, lease_folder(parent.data_source)) as lease:
         if lease is None:
             warning = f"another process loads {parent.output_delta_table} now; {path} is loaded by a later load"
@@ -89,7 +102,7 @@ def do_load_task(
         loader = BronzeLoader(
             storage=storage,
             table=DeltaTable(session, storage, parent.output_delta_table),
-            key=key,
+            key=TableKey(rules.key, rules.partition_key),
             batch_size=chunks.delta_client_batch_size,
             retries=write_retries(chunks),
             require_lease=lease.require,

@@ -5,7 +5,7 @@ Only what is below `chunked_bronze` is listed, so that nothing is looked at that
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tidegate.chunks.layout import CHUNK_METADATA, CHUNKED, PROCESSED, RAW, RunFolder, chunk_path
@@ -61,10 +61,14 @@ class _Candidate:
         return self.parent.batch is None, self.parent.start_timestamp.isoformat(), self.load.parent_path
 
 
-def pending_loads(storage: Storage, source: str | None = None) -> PendingLoads:
-    """Leftovers of complete loads are removed on the way."""
+def pending_loads(storage: Storage, source: str | None = None, passed_over: Collection[str] = ()) -> PendingLoads:
+    """Leftovers of complete loads are removed on the way. `passed_over`: parents that no table waits for."""
     result = PendingLoads()
-    candidates = list(_candidates(storage, _listed(storage, source), result))
+    candidates = [
+        candidate
+        for candidate in _candidates(storage, _listed(storage, source), result)
+        if candidate.load.parent_path not in passed_over
+    ]
     tables: set[str] = set()
     for candidate in sorted(candidates, key=lambda each: each.order):
         first = candidate.load.table not in tables

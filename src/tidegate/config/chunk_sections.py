@@ -42,6 +42,7 @@ def read_chunks(section: Section, env: Mapping[str, str], root: Path) -> ChunksS
         delta_vacuum_retention_hours=variables.whole(
             "delta_vacuum_retention_hours", default.delta_vacuum_retention_hours
         ),
+        delta_target_file_mb=variables.whole("delta_target_file_mb", default.delta_target_file_mb, 1),
         sources=_sources(section),
     )
     section.finish()
@@ -104,6 +105,7 @@ def _source(section: Section, name: str) -> ChunkSource:
         model=section.text("model", None),
         primary_key=section.texts("primary_key"),
         partition_key=section.text("partition_key", None),
+        z_order=section.texts("z_order"),
         delimiter=_delimiter(section),
     )
     title = f"[{'.'.join(section.path)}]"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["CHUNK_VARIABLES", "ChunkSource", "ChunksSection"]
+__all__ = ["CHUNK_VARIABLES", "ChunkSource", "ChunksSection", "delta_table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,9 @@ class ChunkSource:
 
     partition_key: str | None = None
     """A column of the table by which it is partitioned; never a part of the key."""
+
+    z_order: tuple[str, ...] = ()
+    """Columns by which maintenance puts the rows of the table together."""
 
     delimiter: str | None = None
     """Of CSV files; None: a tab where the file is called so, else a comma."""
@@ -61,7 +64,21 @@ class ChunksSection:
     """The most seconds that chance adds to a delay."""
 
     delta_vacuum_retention_hours: int = 168
+    """How long maintenance leaves files that the newest version of a table does not need."""
+
+    delta_target_file_mb: int = 128
+    """The size of files that maintenance writes."""
+
     sources: Mapping[str, ChunkSource] = field(default_factory=dict)
+
+    @property
+    def has_delta_tables(self) -> bool:
+        return bool(self.sources) and self.format == "delta"
+
+
+def delta_table(source: str) -> str:
+    """The table of a source, relative to `root`."""
+    return f"silver/{source}/records.delta"
 
 
 CHUNK_VARIABLES: Mapping[str, str] = {
@@ -75,6 +92,7 @@ CHUNK_VARIABLES: Mapping[str, str] = {
         "delta_client_write_retry_max_delay",
         "delta_client_write_retry_jitter",
         "delta_vacuum_retention_hours",
+        "delta_target_file_mb",
     )
 }
 """Environment variables, which win over the keys that they stand for."""

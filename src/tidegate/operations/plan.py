@@ -29,7 +29,7 @@ _REMEMBERED = 10
 @dataclass(frozen=True, slots=True)
 class InputView:
     """The snapshot that was read last and the one that main has now; None where there is none, or where it will be
-    another once the plan has run."""
+    another once the plan has run. Of a Delta table it is the version."""
 
     table: str
     from_snapshot: int | None
@@ -249,6 +249,11 @@ class _Viewer:
                 to_snapshot=now.snapshot_id if now and name not in moving else None,
                 changed_rows=None if name in moving else _changed_rows(inputs, name, before is not None),
             )
+        for name, read in sorted(inputs.delta.items()):
+            last_read = step.progress.delta.get(name) if step.progress else None
+            changed_rows = 0 if last_read and name not in inputs.changed else None
+            version = last_read.version if last_read else None
+            yield InputView(inputs.short(name), version, read.version, changed_rows)
 
 
 def _delta_sql(step: PlanStep) -> str | None:

@@ -34,6 +34,8 @@ def obstacle(model: CompiledModel, inputs: Inputs) -> str | None:
         return f"{', '.join(model.zones)} is read whole"
     if inputs.views:
         return f"{inputs.views[0]} is a view"
+    if inputs.delta:
+        return f"{inputs.short(min(inputs.delta))} is a Delta table, which is read whole"
     if model.model.stage is not None:
         return "its rows go through the stages of a contract"
     if settings.quarantine and (settings.traits.replaces_table or result_is_complete(model)):

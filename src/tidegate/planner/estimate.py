@@ -78,7 +78,7 @@ class _Size:
 
 def estimate_all(inputs: Inputs, own: TableMetadata | None, progress: Progress | None) -> Estimate:
     """Everything is read. Landing files have a size but no known number of rows."""
-    if inputs.untracked:
+    if inputs.untracked or inputs.delta:
         return Estimate()
     sizes = _sizes(inputs, progress)
     landed = [file.size for zone in inputs.zones.values() for file in zone.files]

@@ -11,12 +11,13 @@ from tidegate.config import Settings, ZoneSettings
 from tidegate.lake.changes import TableChange, Untraceable, change_since, other_columns
 from tidegate.lake.consumed import Consumed, read_consumed
 from tidegate.lake.metadata import TableMetadata, ViewMetadata
-from tidegate.lake.progress import Progress, TableInput
+from tidegate.lake.progress import DeltaInput, Progress, TableInput
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.planner.model_traits import declared_key
 from tidegate.project.connector_zone import list_connector_zone, unconsumed_by_name
 from tidegate.project.landing_files import UnconsumedFiles, ZoneFile, content_digest, list_zone, unconsumed
+from tidegate.sources.chunk_tables import ChunkTable
 from tidegate.sources.source_catalogs import has_own_catalog, has_source_catalog
 
 __all__ = [
@@ -64,10 +65,12 @@ class Inputs:
     """Tables that changed only in columns that the model does not read."""
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The columns that identify the rows of a table, where they are known."""
+    delta: Mapping[str, DeltaInput] = field(default_factory=dict)
+    """Delta tables beside the lake."""
 
     @property
     def any(self) -> bool:
-        return bool(self.tables or self.zones or self.untracked)
+        return bool(self.tables or self.zones or self.delta or self.untracked)
 
     @property
     def expired(self) -> str | None:
@@ -130,13 +133,20 @@ def read_inputs(model: CompiledModel, compiled: Compiled, lake: BranchView, prog
     """The state of everything that `model` reads, with the tables behind its views."""
     settings = compiled.settings
     tables: dict[str, TableInput] = {}
+    delta: dict[str, DeltaInput] = {}
     tabular: dict[str, TableMetadata] = {}
     changed: dict[str, TableChange | Untraceable] = {}
     untracked: set[str] = set()
     unread: set[str] = set()
     for table in tables_behind([*model.depends_on, *model.sources], compiled):
         name = str(table)
-        metadata = None if is_elsewhere(settings, table) else lake.metadata(table)
+        if (chunk_table := compiled.chunk_tables.get(table)) is not None:
+            delta[name] = chunk_table.require().as_input()
+            moved = _moved(chunk_table, delta[name], progress.delta.get(name)) if progress else None
+            if moved is not None:
+                changed[name] = Untraceable(moved)
+            continue
+        metadata = None if is_elsewhere(compiled, table) else lake.metadata(table)
         if metadata is None:
             if table.namespace in settings.sources:
                 untracked.add(name)
@@ -155,7 +165,18 @@ def read_inputs(model: CompiledModel, compiled: Compiled, lake: BranchView, prog
     zones = {zone: _zone_state(zone, model, lake, settings, progress) for zone in model.zones}
     keys = {name: key for name, metadata in tabular.items() if (key := _key(name, metadata, compiled))}
     namespace = settings.project.namespace
-    return Inputs(tables, zones, frozenset(untracked), namespace, tabular, changed, frozenset(unread), keys)
+    return Inputs(tables, zones, frozenset(untracked), namespace, tabular, changed, frozenset(unread), keys, delta)
+
+
+def _moved(table: ChunkTable, now: DeltaInput, last_read: DeltaInput | None) -> str | None:
+    """How it differs from what was read, in words; a table that was only compacted does not."""
+    if last_read is None:
+        return "is a new input"
+    if now.table_id != last_read.table_id:
+        return "was dropped and created again"
+    if now.columns == last_read.columns and not table.has_moved(last_read):
+        return None
+    return f"moved from version {last_read.version} to {now.version}"
 
 
 def recorded_inputs(
@@ -245,9 +266,11 @@ def _is_unread(change: TableChange, last_read: TableInput) -> bool:
     return {name.lower() for name in change.columns}.isdisjoint(name.lower() for name in last_read.used)
 
 
-def is_elsewhere(settings: Settings, table: TableName) -> bool:
+def is_elsewhere(compiled: Compiled, table: TableName) -> bool:
     """Whether Spark reads it outside the lake's catalog; a table of the same name in the lake is another one."""
-    return has_source_catalog(settings, table) or has_own_catalog(settings, table.namespace)
+    settings = compiled.settings
+    own = has_source_catalog(settings, table) or has_own_catalog(settings, table.namespace)
+    return own or table in compiled.chunk_tables
 
 
 def tables_behind(names: Iterable[TableName], compiled: Compiled) -> tuple[TableName, ...]:

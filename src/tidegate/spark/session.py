@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from tidegate.spark.class_archive import ensure_class_archive
 from tidegate.spark.jars import Jar, drivers_of, ensure_jars
 from tidegate.spark.java import find_java
 from tidegate.spark.jvm import forget_spark, in_thread, is_connected, running_jvm, start_jvm
+from tidegate.spark.s3a import S3A_JARS, s3a_conf, uses_s3
 from tidegate.spark.starting import NOT_STARTED, STARTED, STARTING
 from tidegate.spark.table_formats import TableFormat, formats_of
 
@@ -57,7 +59,7 @@ def start_session(
 ) -> SparkSession:
     """Find Java and the jars, start the JVM, return the root session. The JVM's output goes to `log_dir`/spark.log.
 
-    `drivers`: those of the project's own databases; they and the jars of `formats` follow the others on the class path.
+    `drivers`: jars of the project's own; they and those of `formats` follow the others on the class path.
     """
     java = find_java()
     jars = ensure_jars(java, report)
@@ -229,17 +231,24 @@ def open_spark(
     """`root`, or a new session. `report` receives STARTING, then STARTED or NOT_STARTED."""
     if root is not None:
         return root
-    logs, drivers, formats = settings.root / ".tidegate" / "logs", drivers_of(settings), formats_of(settings)
     if _is_running():
-        return start_session(settings.spark, logs, report, drivers, formats)
+        return _start(settings, report)
     report(STARTING)
     try:
-        session = start_session(settings.spark, logs, report, drivers, formats)
+        session = _start(settings, report)
     except BaseException:
         report(NOT_STARTED)
         raise
     report(STARTED)
     return session
+
+
+def _start(settings: Settings, report: Callable[[str], None]) -> SparkSession:
+    """With what the project's sources, its table formats and the places of its files need."""
+    spark, jars = settings.spark, drivers_of(settings)
+    if uses_s3(settings):
+        spark, jars = replace(spark, conf={**s3a_conf(settings.s3), **spark.conf}), (*jars, *S3A_JARS)
+    return start_session(spark, settings.root / ".tidegate" / "logs", report, jars, formats_of(settings))
 
 
 def _is_running() -> bool:

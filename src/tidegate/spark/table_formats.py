@@ -45,6 +45,5 @@ DELTA = TableFormat(
 
 
 def formats_of(settings: Settings) -> tuple[TableFormat, ...]:
-    """Those of the project's tables, beside Iceberg."""
-    chunks = settings.chunks
-    return (DELTA,) if chunks.sources and chunks.format == "delta" else ()
+    """Those of the project's tables beside Iceberg."""
+    return (DELTA,) if settings.chunks.has_delta_tables else ()

@@ -7,6 +7,7 @@ it.
 from __future__ import annotations
 
 import io
+import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["S3Bucket"]
 
 _LISTED_AT_ONCE = 1000
+_WRITER = "tidegate-writer"
 _RETRIES = 4
 _LARGEST_COPY = 5 * 2**30
 """Bytes that the server copies by itself."""
@@ -94,12 +96,13 @@ class S3Bucket:
             yield cast("BinaryIO", stream)
 
     def create(self, path: str, data: bytes) -> bool:
-        key = checked_path(path, self.location)
+        key, writer = checked_path(path, self.location), uuid.uuid4().hex
         with self._failures(path):
             try:
-                obstore.put(self._store, key, data, mode="create", use_multipart=False)
+                obstore.put(self._store, key, data, mode="create", use_multipart=False, attributes={_WRITER: writer})
             except AlreadyExistsError:
-                return False
+                # A request whose answer was lost is sent again, and finds what it made itself.
+                return obstore.get(self._store, key, options={"head": True}).attributes.get(_WRITER) == writer
         return True
 
     def move(self, source: str, target: str) -> None:

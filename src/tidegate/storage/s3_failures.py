@@ -20,6 +20,7 @@ _STATUS = re.compile(r"status code: (\d{3})")
 _METADATA_SERVICES = ("169.254.169.254", "169.254.170.2")
 """Who gives keys to machines of a cloud."""
 
+_OTHER_REGION = ("AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "PermanentRedirect")
 _KEYS = "check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the profile, and what they may do in this bucket"
 _REACH = "check that the server runs, and 'endpoint' in [s3]"
 
@@ -48,33 +49,34 @@ def missing_bucket(location: str) -> StorageError:
 
 def _failure(error: Exception, path: str, location: str) -> StorageError:
     text, code = str(error), _code(error)
-    status = int(match[1]) if (match := _STATUS.search(text)) else None
-    what, answer = path or "the bucket", " ".join(str(part) for part in (status, code) if part)
     if code == "NoSuchBucket":
         return missing_bucket(location)
+    status = int(match[1]) if (match := _STATUS.search(text)) else None
     if any(address in text for address in _METADATA_SERVICES):
         message, kind = "there are no keys for S3", FailureKind.AUTH_FAILED
         remedy = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or name a 'profile' in [s3]"
-    elif status == 429 or code == "SlowDown":
-        message, kind = f"the server asks for fewer requests ({answer})", FailureKind.QUOTA_EXCEEDED
-        remedy = "repeat the command later"
-    elif status in (301, 307) or code in ("AuthorizationHeaderMalformed", "IllegalLocationConstraintException"):
-        message, kind = f"the bucket is in another region ({answer})", FailureKind.QUERY_REJECTED
-        remedy = "correct 'region' in [s3]"
-    elif status in (401, 403):
-        message, kind, remedy = f"the server refuses '{what}' ({answer})", FailureKind.AUTH_FAILED, _KEYS
-    elif status == 412:
-        message, kind = f"'{what}' was replaced while it was read", FailureKind.TRANSIENT
-        remedy = "repeat the command once the file is complete"
-    elif status is None:
-        message, kind = f"the server cannot be reached for '{what}'", FailureKind.CONNECTION_FAILED
-        remedy = _REACH
     else:
-        message, kind = f"the server fails for '{what}' ({answer})", FailureKind.TRANSIENT
-        remedy = "repeat the command; if it fails again, see the server's log"
-        if 400 <= status < 500:
-            kind = FailureKind.UNKNOWN
+        message, kind, remedy = _explained(status, code, f"'{path}'" if path else "the bucket")
+        if status is not None:
+            message = f"{message} ({' '.join(str(part) for part in (status, code) if part)})"
     return StorageError(message, where=location, remedy=remedy, kind=kind)
+
+
+def _explained(status: int | None, code: str | None, what: str) -> tuple[str, FailureKind, str]:
+    """Message, kind and remedy."""
+    if status is None:
+        return f"the server cannot be reached for {what}", FailureKind.CONNECTION_FAILED, _REACH
+    if status == 429 or code == "SlowDown":
+        return "the server asks for fewer requests", FailureKind.QUOTA_EXCEEDED, "repeat the command later"
+    if status in (301, 307) or code in _OTHER_REGION:
+        return "the bucket is in another region", FailureKind.QUERY_REJECTED, "correct 'region' in [s3]"
+    if status in (401, 403):
+        return f"the server refuses {what}", FailureKind.AUTH_FAILED, _KEYS
+    if status == 412:
+        again = "repeat the command once the file is complete"
+        return f"{what} was replaced while it was read", FailureKind.TRANSIENT, again
+    kind = FailureKind.UNKNOWN if status < 500 else FailureKind.TRANSIENT
+    return f"the server fails for {what}", kind, "repeat the command; if it fails again, see the server's log"
 
 
 def _code(error: Exception) -> str | None:

@@ -11,9 +11,8 @@ import obstore
 from obstore.store import S3Store
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer
-
     from obstore import WritableFile
+    from typing_extensions import Buffer
 
 __all__ = ["ObjectReader", "ObjectWriter"]
 

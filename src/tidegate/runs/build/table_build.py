@@ -290,7 +290,8 @@ class TableBuild:
         self.attempt.sql = self.query.sql
         batches = zone_batches(self.facts.inputs, self.decision, run.settings.landing.root, run.run_id, run.started_at)
         since, keys = self.decision.inserted_since, self.facts.inputs.keys
-        sources = Sources(self.table, run.lake, forget, batches, since, keys, self._reads_in_order)
+        delta = run.compiled.chunk_tables
+        sources = Sources(self.table, run.lake, forget, batches, since, keys, self._reads_in_order, delta)
         built = build_frame(self.session, self.arrival.query if self.arrival else self.query, sources)
         self.attempt.sql = built.sql
         self.attempt.files = tuple(file for files in built.zone_files.values() for file in files)
@@ -392,6 +393,7 @@ class TableBuild:
             strategy=self.settings.written_as,
             keeps_history=keeps_history(self.model),
             tables=self._read_tables(used),
+            delta=former.delta if decision.replay and former else facts.inputs.delta,
             zones=zones,
             watermark=self.attempt.watermark,
             intervals=self._filled(),

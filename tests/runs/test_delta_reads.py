@@ -1,0 +1,84 @@
+"""Models, tests and queries that read a Delta table of chunked loads, with Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.projects import ProjectFolder, run_types, statuses
+from tests.runs.test_chunk_tables import SOURCES
+from tests.services.delta import delta_session
+from tidegate.errors import QueryError
+from tidegate.operations.query import preview, query
+from tidegate.operations.workspace import Workspace
+from tidegate.runs.build import spark_builder
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+class DeltaShop(ProjectFolder):
+    """The session has Delta's extension, which the one that all tests share lacks."""
+
+    def add(self, *rows: str) -> None:
+        """Rows as SQL, such as `1 AS id`."""
+        assert self.spark is not None
+        frame = self.spark.sql(" UNION ALL ".join(f"SELECT {row}" for row in rows))
+        frame.write.format("delta").mode("append").save(str(self.root / "silver/dataset_1/records.delta"))
+
+
+@pytest.fixture(scope="module")
+def delta(spark: SparkSession) -> SparkSession:
+    return delta_session(spark)
+
+
+@pytest.fixture
+def lake(tmp_path: Path, delta: SparkSession, monkeypatch: pytest.MonkeyPatch) -> DeltaShop:
+    monkeypatch.setattr(spark_builder, "open_spark", lambda settings, report=None: delta)
+    lake = DeltaShop(tmp_path / "shop", delta)
+    file = lake.root / "tidegate.toml"
+    file.write_text(file.read_text() + SOURCES)
+    lake.add("1 AS id, CAST(2.50 AS DECIMAL(10,2)) AS amount", "2, 0.25")
+    return lake
+
+
+def test_a_model_reads_the_version_that_was_planned(lake: DeltaShop) -> None:
+    """The table moves after the first model was built: the second reads the version that the first read."""
+    lake.model("gold.sums", "SELECT sum(amount) AS total FROM silver.dataset_1 AS d")
+    lake.model("gold.shares", "SELECT id, amount / total AS share FROM silver.dataset_1, gold.sums")
+    lake.file("models/gold/sums/tests/quality/all.sql", "SELECT id FROM silver.dataset_1 WHERE amount > 100")
+    added: list[str] = []
+
+    def add_row(event: object) -> None:
+        if getattr(event, "name", "") == "after_model_run" and not added:
+            added.append("3, 97.25")
+            lake.add("3 AS id, CAST(97.25 AS DECIMAL(10,2)) AS amount")
+
+    assert statuses(lake.run(listener=add_row)) == {"gold.sums": "completed", "gold.shares": "completed"}
+    assert lake.rows("SELECT id FROM gold.shares") == [(1,), (2,)]
+    assert lake.rows("SELECT CAST(total AS STRING) AS t FROM gold.sums") == [("2.75",)]
+    assert run_types(lake.run()) == {"gold.sums": "full", "gold.shares": "full"}
+    assert lake.rows("SELECT CAST(total AS STRING) AS t FROM gold.sums") == [("100.00",)]
+    assert run_types(lake.run()) == {"gold.sums": "skip", "gold.shares": "skip"}
+
+
+def test_queries_read_delta_beside_the_lake(lake: DeltaShop) -> None:
+    lake.model("gold.names", "SELECT 1 AS id, 'one' AS name")
+    lake.run()
+    joined = "SELECT name, dataset_1.amount FROM silver.dataset_1 JOIN gold.names ON dataset_1.id = names.id"
+    assert [tuple(map(str, row)) for row in lake.rows(joined)] == [("one", "2.50")]
+    assert lake.rows(
+        "SELECT count(*) AS n FROM (SELECT * FROM silver.dataset_1 UNION ALL SELECT * FROM Silver.DATASET_1)"
+    ) == [(4,)]
+    with pytest.raises(QueryError, match="Delta table"):
+        query(lake.settings, "SELECT * FROM silver.dataset_1 VERSION AS OF 0", root=lake.spark)
+
+
+def test_a_preview_shows_the_first_rows(lake: DeltaShop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidegate.operations.query.open_spark", lambda settings, notify, root: lake.spark)
+    result = preview(Workspace(lake.settings), "silver.dataset_1", 1, lambda line: None)
+    assert (result.columns, len(result.rows)) == ((("id", "int"), ("amount", "decimal(10,2)")), 1)
