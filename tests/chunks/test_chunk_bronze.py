@@ -49,7 +49,6 @@ def test_a_file_becomes_chunks_of_equally_many_rows(shop: ChunkShop) -> None:
 def test_columns_that_come_later_are_there_too(shop: ChunkShop) -> None:
     shop.deliver("a.jsonl", [{"id": 1}, {"id": 2, "note": "x"}, {"note": ""}, {"other": 1}])
     shop.chunk()
-    assert shop.chunk_rows("id") == [[("1",), ("2",), (None,)], [(None,)]] or shop.raw_chunks()
     first, second = (parquet.read_table(shop.root / path) for path in shop.parents()[0].raw_chunks)
     assert first["note"].to_pylist() == [None, "x", ""]
     assert second["other"].to_pylist() == ["1"]
