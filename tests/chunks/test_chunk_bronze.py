@@ -216,6 +216,18 @@ def test_chunks_of_another_size_leave_no_stray_after_a_kill(tmp_path: Path) -> N
     assert shop.strays() == set()
 
 
+@pytest.mark.parametrize("point", ["after_chunk", "after_chunks"])
+def test_a_file_that_was_replaced_before_its_chunks_were_recorded_leaves_none(tmp_path: Path, point: str) -> None:
+    shop = ChunkShop(tmp_path)
+    shop.deliver("a.jsonl", ["not json", *RECORDS])
+    kill({point: shop})
+    shop.deliver("a.jsonl", RECORDS[:1])
+    shop.chunk()
+    (parent,) = shop.parents()
+    assert shop.strays() == set()
+    assert shop.files("archived_bronze") == {parent.metadata_s3_path, parent.archived_raw_file}
+
+
 def test_a_requeued_file_goes_round_again(shop: ChunkShop) -> None:
     shop.deliver("a.jsonl", RECORDS)
     shop.chunk()
