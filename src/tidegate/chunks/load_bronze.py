@@ -17,7 +17,7 @@ from tidegate.chunks.rules.source_rules import source_rules
 from tidegate.chunks.table_batch import TableKey
 from tidegate.chunks.table_lease import leased
 from tidegate.chunks.write_retries import write_retries
-from tidegate.errors import FailureKind, StorageError
+from tidegate.errors import ConfigError, FailureKind, StorageError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -91,6 +91,12 @@ def do_load_task(
             remedy="list the tasks again, in the project that they are of",
             kind=FailureKind.NOT_FOUND,
         ) from None
+    if not chunks.has_delta_tables:
+        raise ConfigError(
+            f"format is '{chunks.format}' in [chunks], and loads write Delta tables only",
+            where=project.settings.file.name,
+            remedy='Write format = "delta", or leave it out.',
+        )
     rules = source_rules(project.settings.root, project.source(parent.data_source))
     with leased(storage, lease_folder(parent.data_source)) as lease:
         if lease is None:
