@@ -102,7 +102,8 @@ CHANGES = (
     "UPDATE {table} SET region = 'west' WHERE id = 1",
     "DELETE FROM {table} WHERE id = 2",
     """
-    MERGE INTO {table} t USING (VALUES (3, 'north', 5), (6, 'north', 60), (7, 'west', 70)) AS s(id, region, amount)
+    MERGE INTO {table} t
+    USING (SELECT * FROM VALUES (3, 'north', 5), (6, 'north', 60), (7, 'west', 70) AS v(id, region, amount)) s
     ON t.id = s.id WHEN MATCHED AND s.id = 3 THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *
     """,
     "DELETE FROM {table} WHERE region = 'north'",
