@@ -124,7 +124,7 @@ def _commit(data: bytes) -> _Commit:
     kinds = ("add", "remove")
     files = [(kind, file) for action in actions for kind in kinds if (file := action.get(kind)) is not None]
     changing = {kind for kind, file in files if file.get("dataChange", True)}
-    info = next((found for action in actions if (found := action.get("commitInfo"))), {})
+    info: Mapping[str, Any] = next((found for action in actions if (found := action.get("commitInfo"))), {})
     counted = {name: int(value) for name, value in info.get("operationMetrics", {}).items() if str(value).isdigit()}
     return _Commit(
         changes_rows=bool(changing),
