@@ -110,7 +110,8 @@ def chunks(folder: Path, rows: int) -> dict[str, Any]:
     from tidegate.chunks import chunk_bronze
     from tidegate.chunks.chunk_project import open_chunk_project
     from tidegate.chunks.process_bronze import pending_tasks, process_tasks
-    from tidegate.operations.chunks.load_chunks import load_all
+    from tidegate.operations.chunks.jobs import load
+    from tidegate.operations.workspace import Workspace
 
     project = open_chunk_project(folder)
     seconds = {}
@@ -123,10 +124,10 @@ def chunks(folder: Path, rows: int) -> dict[str, Any]:
 
     timed("chunk", lambda: [chunk_bronze.process_task(task) for task in chunk_bronze.get_tasks(folder)])
     timed("process", lambda: process_tasks(project, pending_tasks(project, None)))
-    report = timed("load", lambda: load_all(project))
+    report = timed("load", lambda: load(Workspace(project.settings)))
     if report.failures:
-        raise report.failures[0][1]
-    (result,) = report.results
+        raise report.failures[0].error
+    (result,) = report.loads
     return {"rows": result.inserted, "merges": result.batches, **seconds}
 
 

@@ -126,6 +126,16 @@ def test_file_whose_rows_are_all_bad_is_complete_without_a_write(loads: Loads) -
     assert delivery.pending == set()
 
 
+def test_what_killed_processes_left_of_a_file_goes_when_it_is_complete(loads: Loads) -> None:
+    delivery = deliver(loads.storage, "a", [numbered(1, 3), None])
+    loads.storage.write(f"{delivery.folder.pending}/_chunking/gone.json", b"{}")
+    loads.run(delivery, 1)
+    assert delivery.pending == {"gone.json", "chunk_2.parquet"}
+    delivery.process(2, numbered(4, 6))
+    loads.run(delivery, 2)
+    assert delivery.pending == set()
+
+
 def test_complete_file_is_not_loaded_again(loads: Loads) -> None:
     delivery = deliver(loads.storage, "a", [numbered(1, 10)])
     loads.run(delivery, 1)

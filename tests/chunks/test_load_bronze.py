@@ -20,8 +20,9 @@ from tidegate.chunks.chunk_project import ChunkProject, open_chunk_project
 from tidegate.chunks.metadata import ProcessingMetrics
 from tidegate.config import ChunkSource, MaintenanceSection
 from tidegate.faults import FAULT_POINTS
-from tidegate.operations.chunks.load_chunks import LoadReport, load_all
+from tidegate.operations.chunks.jobs import LoadsResult, load
 from tidegate.operations.maintain_delta import maintain_delta
+from tidegate.operations.workspace import Workspace
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -64,8 +65,8 @@ class Shop:
     def deliver(self, run: str, *chunks: Rows, source: str = "orders") -> Delivery:
         return deliver(self.project.storage, run, chunks, source)
 
-    def load(self) -> LoadReport:
-        return load_all(self.project, spark=self.spark)
+    def load(self) -> LoadsResult:
+        return load(Workspace(self.project.settings), spark=self.spark)
 
     def rows(self, columns: str = "*", source: str = "orders") -> list[tuple[Any, ...]]:
         session = delta_table.delta_session(self.project.settings, self.spark)
@@ -99,7 +100,7 @@ def test_25000_rows_are_written_twice_and_cleaned_up_after_each(shop: Shop, monk
     delivery = shop.deliver("a", ids(1, 10_000), ids(10_001, 20_000), ids(20_001, 25_000))
     left: list[set[str]] = []
     monkeypatch.setattr(bronze_loader, "fault", lambda at: at != "after_load_cleanup" or left.append(delivery.pending))
-    (result,) = shop.load().results
+    (result,) = shop.load().loads
     written = [int(commit["commitInfo"]["operationMetrics"]["numTargetRowsInserted"]) for commit in shop.commits()[1:]]
     assert written == [20_000, 5_000]
     assert left == [{"chunk_3_processed.parquet", "chunk_3_metadata.json"}, set()]
@@ -110,7 +111,7 @@ def test_25000_rows_are_written_twice_and_cleaned_up_after_each(shop: Shop, monk
     assert shop.stray_files() == []
     # The same file once more: nothing changes, and no file of data is written.
     again = shop.deliver("b", ids(1, 10_000), ids(10_001, 20_000), ids(20_001, 25_000))
-    (result,) = shop.load().results
+    (result,) = shop.load().loads
     assert (result.status, result.unchanged, result.inserted, result.updated) == ("complete", 25_000, 0, 0)
     assert all(not {"add", "remove"} & set(commit) for commit in shop.commits()[3:])
     assert again.parent.metrics == ProcessingMetrics(success=25_000)
@@ -158,7 +159,7 @@ def test_two_loads_at_once_lose_nothing(shop: Shop) -> None:
     deliveries.append(shop.deliver("d", numbered(1, 7), source="customers"))
     with ThreadPoolExecutor(3) as pool:
         reports = [future.result() for future in [pool.submit(shop.load) for _ in range(3)]]
-    assert {result.status for report in reports for result in report.results} <= {"complete", "busy"}
+    assert {result.status for report in reports for result in report.loads} <= {"complete", "busy"}
     shop.load()
     assert shop.rows("id") == [(id,) for id in range(8)]
     assert shop.rows("count(*)", "customers") == [(7,)]
@@ -176,9 +177,9 @@ def test_truncated_pages_fail_the_load_and_name_the_file(shop: Shop) -> None:
     path.write_bytes(content)
     other = shop.deliver("b", numbered(1, 2), source="customers")
     report = shop.load()
-    ((path, failure),) = report.failures
-    assert path == delivery.folder.metadata
-    assert re.search("batch 1 cannot be written: .*chunk_1_processed", failure.message)
+    (failure,) = report.failures
+    assert failure.what == delivery.folder.metadata
+    assert re.search("batch 1 cannot be written: .*chunk_1_processed", failure.error.message)
     assert other.parent.end_timestamp is not None
     assert delivery.parent.batch is not None
     assert delivery.pending == {"chunk_1_processed.parquet", "chunk_1_metadata.json"}

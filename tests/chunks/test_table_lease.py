@@ -80,8 +80,27 @@ def test_process_that_was_taken_for_dead_is_told(storage: Storage) -> None:
     with leased(storage, FOLDER) as lease:
         assert lease is not None
         storage.delete(lease.path)
-        with pytest.raises(StorageError, match="took this one for dead"):
+        with pytest.raises(StorageError, match="was silent for so long"):
             lease.require()
+
+
+def test_process_of_this_machine_is_waited_for_while_it_lives(storage: Storage, tmp_path: Path) -> None:
+    path = holder(storage, "asleep")
+    old = (tmp_path / path).stat().st_mtime - LEASE.total_seconds() - 1
+    os.utime(tmp_path / path, (old, old))
+    with leased(storage, FOLDER, lambda pause: None) as lease:
+        assert lease is None
+
+
+def test_process_that_was_asleep_gives_up_by_itself(storage: Storage) -> None:
+    now = 0.0
+    lease = TableLease(storage, FOLDER, monotonic=lambda: now)
+    assert lease.take() is None
+    now = LEASE.total_seconds()
+    lease.require()
+    now += 1
+    with pytest.raises(StorageError, match="was silent for so long"):
+        lease.require()
 
 
 def test_of_many_that_come_at_once_never_two_have_it(storage: Storage) -> None:

@@ -18,8 +18,13 @@ LOOK = """
 import json
 from airflow.dag_processing.dagbag import DagBag
 bag = DagBag(%r)
-tasks = {task.task_id: [type(task).__name__, sorted(task.upstream_task_ids)] for dag in bag.dags.values() for task in dag.tasks}
-print(json.dumps({"errors": {str(k): str(v) for k, v in bag.import_errors.items()}, "dags": list(bag.dags), "tasks": tasks}))
+tasks = {
+    task.task_id: [type(task).__name__, sorted(task.upstream_task_ids)]
+    for dag in bag.dags.values()
+    for task in dag.tasks
+}
+errors = {str(file): str(error) for file, error in bag.import_errors.items()}
+print(json.dumps({"errors": errors, "dags": list(bag.dags), "tasks": tasks}))
 """
 
 

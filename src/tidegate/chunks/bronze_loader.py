@@ -222,6 +222,8 @@ class BronzeLoader:
         )
         done = self._saved(counted, end_timestamp=self.now() if self._is_complete(counted) else None)
         fault("after_load_counted")
+        if done.end_timestamp is not None:
+            self._remove_what_killed_processes_left(done)
         for chunk in chunks:
             remove_chunk(self.storage, chunk.input_chunk_s3_path)
             fault("inside_load_cleanup")
@@ -232,6 +234,13 @@ class BronzeLoader:
         loaded, of = len(done.processed_chunks), done.n_chunks
         self.progress(LoadProgress(done.metadata_s3_path, parent.batch.number, batch.rows, loaded, of))
         return done
+
+    def _remove_what_killed_processes_left(self, parent: BronzeToSilverProcessingMetadata) -> None:
+        """Beside the chunks, of which at least one is still there: else nothing would lead here again."""
+        for file in list(self.storage.list(parent.folder.pending)):
+            if chunk_path(file.path) is None:
+                self.storage.delete(file.path)
+        self.storage.remove_unfinished(parent.folder.pending)
 
     def _finalize(self, parent: BronzeToSilverProcessingMetadata) -> BronzeToSilverProcessingMetadata:
         """A file whose last chunks were removed by a process that then was killed; else it is complete already."""

@@ -21,8 +21,8 @@ from datetime import UTC, datetime
 from blake3 import blake3
 
 from tidegate.chunks.chunk_writer import ChunkWriter
-from tidegate.chunks.folders import remove_empty_folders
-from tidegate.chunks.layout import CHUNKED, RunFolder, chunk_path, run_of
+from tidegate.chunks.folders import remove_empty_folders, remove_folder
+from tidegate.chunks.layout import CHUNKED, RunFolder, chunk_path, run_of_pending
 from tidegate.chunks.metadata import BronzeToSilverProcessingMetadata, ProcessingMetrics
 from tidegate.chunks.reading.raw_file import read_pieces, require_format
 from tidegate.chunks.table_lease import leased
@@ -71,7 +71,7 @@ def chunk_file(
         identity = _identity(storage, path)
         folder, parent = _run(storage, source.name, path, identity)
         rows = None
-        with leased(storage, f"{folder.pending}/_chunking") as lease:
+        with leased(storage, folder.chunking) as lease:
             if lease is None:  # another process chunks it now
                 return None
             if parent is None:
@@ -86,12 +86,14 @@ def chunk_file(
 
 def unfinished_runs(storage: Storage, source: str) -> Iterator[BronzeToSilverProcessingMetadata]:
     """Runs of which a killed process has left steps 4 and 5."""
-    folders = {run_of(file.path) for file in storage.list(f"{CHUNKED}/{source}")} - {None}
+    folders = {run_of_pending(file.path) for file in storage.list(f"{CHUNKED}/{source}")} - {None}
     for folder in sorted(folders, key=lambda folder: folder.run if folder else ""):
         if folder is not None:
             with suppress(FileNotFoundError):
                 parent = BronzeToSilverProcessingMetadata.load(storage, folder.metadata)
-                if not parent.is_chunked:
+                if parent.is_chunked:
+                    remove_folder(storage, folder.chunking)
+                else:
                     yield parent
 
 
@@ -150,7 +152,8 @@ def _split(
 ) -> tuple[BronzeToSilverProcessingMetadata, int]:
     """Steps 2 and 3, and how many rows the chunks have."""
     fault("before_chunks")
-    storage.remove_unfinished(folder.pending)
+    for place in (folder.pending, folder.archive):
+        storage.remove_unfinished(place)
     read = 0
 
     def note(position: int) -> None:

@@ -38,6 +38,7 @@ __all__ = [
     "metadata_path",
     "processed_path",
     "run_of",
+    "run_of_pending",
 ]
 
 BRONZE, CHUNKED, ARCHIVED, SILVER = "bronze", "chunked_bronze", "archived_bronze", "silver"
@@ -70,6 +71,16 @@ class RunFolder:
     @property
     def unreadable(self) -> str:
         return f"{self.archive}/errors/records.parquet"
+
+    @property
+    def chunking(self) -> str:
+        """Who chunks the file now."""
+        return f"{self.pending}/_chunking"
+
+    @property
+    def processing(self) -> str:
+        """Who processes its chunks now, and what is not in its place yet."""
+        return f"{self.pending}/_processing"
 
     def raw_file(self, name: str) -> str:
         return f"{self.archive}/{name}"
@@ -110,6 +121,12 @@ def run_of(path: str) -> RunFolder | None:
         return chunk.folder
     match = _ARCHIVED.fullmatch(path)
     return None if match is None else RunFolder(match["source"], match["run"])
+
+
+def run_of_pending(path: str) -> RunFolder | None:
+    """The run that any path below `chunked_bronze` belongs to, temporary files too."""
+    parts = path.split("/")
+    return RunFolder(parts[1], parts[2]) if len(parts) > 3 and parts[0] == CHUNKED else None
 
 
 def lease_folder(source: str) -> str:

@@ -12,8 +12,17 @@ import pyarrow as pa
 
 from tidegate.chunks.chunk_project import ChunkProject, open_chunk_project
 from tidegate.chunks.chunk_rows import RawChunk, read_chunk
-from tidegate.chunks.folders import remove_empty_folders
-from tidegate.chunks.layout import CHUNKED, RAW, RunFolder, chunk_path, metadata_path, processed_path, run_of
+from tidegate.chunks.folders import remove_empty_folders, remove_folder
+from tidegate.chunks.layout import (
+    CHUNKED,
+    RAW,
+    RunFolder,
+    chunk_path,
+    metadata_path,
+    processed_path,
+    run_of,
+    run_of_pending,
+)
 from tidegate.chunks.metadata import BronzeToSilverProcessingMetadata, ChunkProcessingMetadata, ProcessingMetrics
 from tidegate.chunks.rules.source_rules import SourceRules, source_rules
 from tidegate.chunks.table_lease import leased
@@ -75,14 +84,19 @@ def process_task(task: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def pending_tasks(project: ChunkProject, source: str | None) -> list[dict[str, Any]]:
+    """What killed processes left of chunks that are all processed is removed."""
     tasks = []
     for name in project.sources(source):
         by_run: dict[RunFolder, list[str]] = {}
         for file in project.storage.list(f"{CHUNKED}/{name}"):
-            place = chunk_path(file.path)
-            if place is not None and place.kind == RAW:
-                by_run.setdefault(place.folder, []).append(file.path)
+            folder, place = run_of_pending(file.path), chunk_path(file.path)
+            if folder is not None:
+                own = by_run.setdefault(folder, [])
+                own += [file.path] if place is not None and place.kind == RAW else []
         for folder, paths in by_run.items():
+            if not paths:
+                remove_folder(project.storage, folder.processing)
+                continue
             parent = _parent(project, folder)
             if parent is not None and parent.is_chunked:
                 paths.sort(key=_number)
@@ -204,14 +218,14 @@ def _of_this_process(project: ChunkProject, chunks: Sequence[RawChunk]) -> Itera
     try:
         with ExitStack() as stack:
             for folder, own in by_run.items():
-                lease = stack.enter_context(leased(project.storage, f"{folder.pending}/_lease"))
+                lease = stack.enter_context(leased(project.storage, f"{folder.processing}/lease"))
                 if lease is not None:
                     # One that another process has processed meanwhile is gone.
                     free += [chunk for chunk in own if project.storage.exists(chunk.path)]
             yield free
     finally:
         for folder in by_run:
-            remove_empty_folders(project.storage, f"{folder.pending}/_lease")
+            remove_empty_folders(project.storage, folder.processing)
 
 
 def _open(project: ChunkProject) -> SparkSession:

@@ -60,7 +60,8 @@ def process_chunks(
     """At most MOST_CHUNKS, each readable and none processed. Raises QueryError for rules that cannot be followed."""
     began = datetime.now(UTC)
     places = [place for chunk in chunks if (place := chunk_path(chunk.path)) is not None]
-    work = f"{places[0].folder.pending}/_processing"
+    # Of the last file: its last chunk is put in place last, so until then the folder is known to be in use.
+    work = f"{places[-1].folder.processing}/results"
     fault("before_process")
     remove_folder(storage, work)
     schema = _write(session, storage, rules, chunks, work, began)

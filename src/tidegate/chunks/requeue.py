@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidegate.chunks.chunk_project import ChunkProject
-from tidegate.chunks.layout import ARCHIVED, METADATA, run_of
+from tidegate.chunks.layout import ARCHIVED, METADATA, lease_folder, run_of
 from tidegate.chunks.metadata import BronzeToSilverProcessingMetadata
+from tidegate.chunks.table_lease import leased
 from tidegate.errors import SelectionError
 from tidegate.faults import fault
 
@@ -47,8 +48,15 @@ def requeue(project: ChunkProject, name: str) -> RequeuedFile:
         shutil.copyfileobj(file, copy, 1 << 20)
     fault("after_requeue")
     path = parent.metadata_s3_path
-    current = BronzeToSilverProcessingMetadata.load(storage, path)
-    current.model_copy(update={"requeued_raw_file": target}).save(storage, path)
+    # A load of the file replaces its metadata too.
+    with leased(storage, lease_folder(parent.data_source)) as lease:
+        if lease is None:
+            raise SelectionError(
+                f"{parent.output_delta_table} is being loaded; {target} is in bronze again, which {path} does not say",
+                remedy="Nothing is missing: the next `tidegate chunks chunk` takes the file.",
+            )
+        current = BronzeToSilverProcessingMetadata.load(storage, path)
+        current.model_copy(update={"requeued_raw_file": target}).save(storage, path)
     return RequeuedFile(target, archived, path)
 
 

@@ -44,6 +44,8 @@ class TableLease:
     storage: Storage
     folder: str
     holder: str = field(default_factory=lambda: uuid.uuid4().hex)
+    monotonic: Callable[[], float] = time.monotonic
+    _renewed: float = 0
     _ended: threading.Event = field(default_factory=threading.Event)
 
     @property
@@ -65,13 +67,15 @@ class TableLease:
 
     def renew(self) -> None:
         holder = _Holder(socket.gethostname(), os.getpid(), process_identity(os.getpid()))
+        began = self.monotonic()
         self.storage.write(self.path, json.dumps(asdict(holder)).encode())
+        self._renewed = began
 
     def require(self) -> None:
-        """Raises StorageError where another process has taken this one for dead."""
-        if not self.storage.exists(self.path):
+        """Raises StorageError where another process has taken this one for dead, or may have."""
+        if self._is_over() or not self.storage.exists(self.path):
             raise StorageError(
-                "another process took this one for dead, and loads the table now",
+                "this process was silent for so long that another one may load the table now",
                 where=f"{self.storage.location}/{self.folder}",
                 remedy="look at its result with `tidegate chunks status`; what is left is loaded by the next load",
                 kind=FailureKind.CONFLICT,
@@ -81,7 +85,7 @@ class TableLease:
         """Renew until it is released; for a thread."""
         while not self._ended.wait(LEASE.total_seconds() / _RENEWALS_PER_LEASE):
             with suppress(StorageError, FileNotFoundError):
-                if not self.storage.exists(self.path):
+                if self._is_over() or not self.storage.exists(self.path):
                     return
                 self.renew()
 
@@ -89,16 +93,20 @@ class TableLease:
         self._ended.set()
         self.storage.delete(self.path)
 
+    def _is_over(self) -> bool:
+        """It was asleep, or the storage could not be reached."""
+        return self.monotonic() - self._renewed > LEASE.total_seconds()
+
     def _is_abandoned(self, file: StoredFile, own: StoredFile) -> bool:
-        if own.modified - file.modified > LEASE:
-            return True
+        alive = None
         try:
-            holder = _Holder(**json.loads(self.storage.read(file.path)))
-            return process_is_alive(holder) is False
+            alive = process_is_alive(_Holder(**json.loads(self.storage.read(file.path))))
         except FileNotFoundError:
             return True
         except (ValueError, TypeError):  # another version wrote it
-            return False
+            pass
+        # A process of this machine that is alive wakes up where it stood; of any other only the silence is known.
+        return own.modified - file.modified > LEASE if alive is None else not alive
 
 
 @contextmanager

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import BinaryIO
 
 import msgspec
@@ -251,5 +252,6 @@ def _hold_all(rows: Sequence[Row], written: bytes, as_lines: bool = False) -> bo
     return same_text(rows, b"[" + body + b"]", b"[" + compact.strip(b"\n").replace(b"\n", b",") + b"]")
 
 
-def _names(rows: Sequence[Row]) -> set[str]:
-    return set().union(*rows)
+def _names(rows: Sequence[Row]) -> Iterable[str]:
+    """In their order, so that a column is spelled alike however often the file is read."""
+    return dict.fromkeys(chain.from_iterable(rows))

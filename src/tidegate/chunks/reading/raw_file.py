@@ -94,7 +94,9 @@ def read_pieces(
                 for piece in pieces:
                     yield piece
                     progress(file.tell())
-            except _BROKEN as error:
+            except (*_BROKEN, OSError) as error:
+                if isinstance(error, OSError) and error.errno is not None:
+                    raise  # of the disk
                 raise refused(
                     path,
                     f"it cannot be unpacked: {str(error).splitlines()[0]}",

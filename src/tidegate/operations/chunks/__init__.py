@@ -1,1 +1,1 @@
-"""What the commands of chunked loads do."""
+"""Chunked loads, as commands and routes use them."""

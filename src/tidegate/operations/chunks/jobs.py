@@ -161,29 +161,38 @@ def load(
     source: str | None = None,
     report: Callable[[LoadProgress], None] = lambda progress: None,
     notify: Notify = _silent,
+    spark: SparkSession | None = None,
 ) -> LoadsResult:
-    """File after file, until nothing is left that can be loaded. Raises SelectionError and ConfigError."""
+    """File after file, until nothing is left that can be loaded. A file that fails stops the later ones of its table
+    alone. `spark`: with Delta; None: the one of this process. Raises SelectionError and ConfigError."""
     from tidegate.chunks.load_bronze import LoadListeners, do_load_task, load_tasks
 
     project = chunk_project(workspace.settings)
-    result, tried = LoadsResult(), set[str]()
+    result, stopped, idle = LoadsResult(), set[str](), set[str]()
+    warnings: dict[str, None] = {}
     while True:
-        tasks, found = load_tasks(project, source)
-        result.warnings += [warning for warning in found.warnings if warning not in result.warnings]
-        tasks = [task for task in tasks if task["parent_metadata_s3_path"] not in tried]
+        tasks, found = load_tasks(project, source, idle)
+        warnings |= dict.fromkeys(found.warnings)
+        tasks = [task for task in tasks if task["parent_metadata_s3_path"] not in stopped]
         if not tasks:
             break
         for task in tasks:
-            tried.add(task["parent_metadata_s3_path"])
+            path = task["parent_metadata_s3_path"]
             try:
-                done = do_load_task(project, task, listeners=LoadListeners(notify, report))
+                done = do_load_task(project, task, spark, LoadListeners(notify, report))
             except RunCancelledError:
                 raise
             except TidegateError as error:
-                result.failures.append(Failure(task["parent_metadata_s3_path"], error))
-            else:
-                result.loads.append(done)
-                result.warnings += [warning for warning in done.warnings if warning not in result.warnings]
+                result.failures.append(Failure(path, error))
+                stopped.add(path)
+                continue
+            warnings |= dict.fromkeys(done.warnings)
+            if done.status == "busy":
+                stopped.add(path)
+            elif done.status == "partial":
+                idle.add(path)  # what it lacks does not come by trying again now
+            result.loads.append(done)
+    result.warnings = list(warnings)
     for name in project.sources(source):
         remove_empty_folders(project.storage, f"{CHUNKED}/{name}")
     return result
