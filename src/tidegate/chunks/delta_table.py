@@ -47,6 +47,8 @@ def delta_session(
     session = open_spark(settings, notify, spark).newSession()
     for key, value in {**DELTA.conf, **DELTA_CONF}.items():
         session.conf.set(key, value)
+    if settings.chunks.delta_change_feed:
+        session.conf.set("spark.databricks.delta.properties.defaults.enableChangeDataFeed", "true")
     return session
 
 
