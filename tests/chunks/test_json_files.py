@@ -186,6 +186,7 @@ def _written(record: dict[str, tuple[str, str]], ascii_only: bool, blank: str) -
     return "{" + f",{blank}".join(pairs) + "}"
 
 
+@settings(deadline=None)
 @given(
     _RECORDS,
     st.booleans(),

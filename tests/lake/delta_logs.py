@@ -13,10 +13,16 @@ import pyarrow.parquet as pq
 COLUMNS = (("id", "long"), ("amount", "decimal(10,2)"))
 
 
-def metadata(columns: Iterable[tuple[str, Any]] = COLUMNS, table_id: str = "one") -> dict[str, Any]:
+def metadata(columns: Iterable[tuple[str, Any]] = COLUMNS, table_id: str = "one", feed: bool = False) -> dict[str, Any]:
     fields = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in columns]
     schema = json.dumps({"type": "struct", "fields": fields})
-    return {"metaData": {"id": table_id, "format": {"provider": "parquet"}, "schemaString": schema}}
+    configuration = {"delta.enableChangeDataFeed": "true"} if feed else {}
+    return {"metaData": {"id": table_id, "schemaString": schema, "configuration": configuration}}
+
+
+def counted(**metrics: int) -> dict[str, Any]:
+    """What a commit says of itself."""
+    return {"commitInfo": {"operationMetrics": {name: str(value) for name, value in metrics.items()}}}
 
 
 def added(file: str, changes_rows: bool = True) -> dict[str, Any]:
@@ -35,7 +41,7 @@ class DeltaLog:
 
     def commit(self, *actions: dict[str, Any]) -> None:
         self.version += 1
-        lines = [{"commitInfo": {"operation": "WRITE"}}, *actions]
+        lines = [*actions, {"protocol": {"minReaderVersion": 1}}]
         self._file("json").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
     def checkpoint(self, *actions: dict[str, Any], parts: int = 1) -> None:

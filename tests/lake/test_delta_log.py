@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.lake.delta_logs import COLUMNS, DeltaLog, added, metadata, removed
-from tidegate.datatypes import BIGINT, STRING, Column, Relation, array, decimal, struct
+from tests.lake.delta_logs import COLUMNS, DeltaLog, added, counted, metadata, removed
+from tidegate.datatypes import BIGINT, STRING, Column, Relation, array, decimal, parse_type, struct
 from tidegate.errors import LakeError
-from tidegate.lake.delta_log import delta_rows_changed, read_delta_state
+from tidegate.lake.changes import TableChange, Untraceable
+from tidegate.lake.delta_log import delta_change, read_delta_state
+from tidegate.lake.iceberg_types import iceberg_word, spark_type
 from tidegate.storage import Storage, open_storage
 
 TABLE = "silver/orders/records.delta"
@@ -100,26 +103,67 @@ def test_a_log_that_cannot_be_read(storage: Storage, log: DeltaLog, content: byt
     assert str(raised.value.where).endswith("_delta_log")
 
 
+def changed_since(storage: Storage, version: int) -> TableChange | Untraceable | None:
+    now = read_delta_state(storage, TABLE)
+    assert now is not None
+    return delta_change(storage, TABLE, now, replace(now.as_input(), version=version))
+
+
 def test_compaction_changes_no_rows(storage: Storage, log: DeltaLog) -> None:
     log.commit(metadata(), added("a"))
     log.commit(added("b", changes_rows=False), removed("a", changes_rows=False))
     log.commit({"commitInfo": {}})
-    assert not delta_rows_changed(storage, TABLE, 0, 2)
+    assert changed_since(storage, 0) is None
     log.commit(removed("b"))
-    assert delta_rows_changed(storage, TABLE, 0, 3)
-    assert not delta_rows_changed(storage, TABLE, 3, 3)
+    assert changed_since(storage, 0) == Untraceable("moved from version 0 to 3, without a change feed")
+    assert changed_since(storage, 3) is None
 
 
 def test_commits_that_are_gone_may_have_changed_rows(storage: Storage, log: DeltaLog) -> None:
     log.commit(metadata())
     log.commit({"txn": {}})
-    log.commit({"txn": {}})
+    log.commit(metadata())
     (log.folder / f"{1:020}.json").unlink()
-    assert delta_rows_changed(storage, TABLE, 0, 2)
-    assert delta_rows_changed(storage, TABLE, 2, 1)
+    assert changed_since(storage, 0) == Untraceable("moved from version 0 to 2")
+    assert changed_since(storage, 9) == Untraceable("moved from version 9 to 2")
 
 
 def test_an_action_without_a_word_about_rows_changes_them(storage: Storage, log: DeltaLog) -> None:
     log.commit(metadata())
     log.commit(json.loads('{"remove": {"path": "a"}}'))
-    assert delta_rows_changed(storage, TABLE, 0, 1)
+    assert isinstance(changed_since(storage, 0), Untraceable)
+
+
+def test_a_change_feed_makes_changes_known(storage: Storage, log: DeltaLog) -> None:
+    log.commit(metadata(feed=True), added("a"))
+    log.commit(added("b"), counted(numOutputRows=10))
+    change = changed_since(storage, 0)
+    assert isinstance(change, TableChange)
+    assert (change.then_id, change.now_id, change.insert_only) == (0, 1, True)
+    assert (change.rows_written, change.rows_removed) == (10, 0)
+    merged = {"numTargetRowsInserted": 1, "numTargetRowsUpdated": 2, "numTargetRowsDeleted": 3, "numOutputRows": 500}
+    log.commit(added("c"), removed("a"), counted(**merged))
+    change = changed_since(storage, 0)
+    assert isinstance(change, TableChange)
+    assert (change.insert_only, change.rows_written, change.rows_removed) == (False, 13, 5)
+
+
+def test_a_feed_that_was_switched_on_since_does_not_have_all(storage: Storage, log: DeltaLog) -> None:
+    log.commit(metadata(), added("a"))
+    log.commit(added("b"))
+    log.commit(metadata(feed=True))
+    assert isinstance(changed_since(storage, 0), Untraceable)
+    log.commit(added("c"))
+    assert isinstance(changed_since(storage, 2), TableChange)
+
+
+def test_types_are_those_of_the_lake() -> None:
+    words = {"bigint": "long", "timestamp": "timestamptz", "timestamp_ntz": "timestamp"}
+    words["decimal(10,2)"] = "decimal(10, 2)"
+    for text in ("int", "string", "double", "date", "boolean", "binary"):
+        words[text] = text
+    for text, word in words.items():
+        kind = parse_type(text)
+        assert kind is not None
+        assert (iceberg_word(kind), spark_type(word)) == (word, kind)
+    assert iceberg_word(array(STRING)) is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.lake.delta_logs import COLUMNS, DeltaLog, added, metadata, removed
+from tests.lake.delta_logs import COLUMNS, DeltaLog, added, counted, metadata, removed
 from tests.projects import ProjectFolder, run_types, statuses
 from tidegate.compiler.compiled import Origin
 from tidegate.errors import ProjectError, SelectionError, StatementError, TableMissingError
@@ -30,9 +30,9 @@ def lake(pointer_shop: ProjectFolder) -> ProjectFolder:
     return pointer_shop
 
 
-def delta_log(lake: ProjectFolder) -> DeltaLog:
+def delta_log(lake: ProjectFolder, feed: bool = False) -> DeltaLog:
     log = DeltaLog(lake.root / "silver/dataset_1/records.delta")
-    log.commit(metadata(), added("a"))
+    log.commit(metadata(feed=feed), added("a"))
     return log
 
 
@@ -46,7 +46,7 @@ def test_a_model_is_skipped_until_the_table_moves(lake: ProjectFolder) -> None:
     assert run_types(lake.run()) == {"gold.other": "skip", "gold.sums": "skip"}
     log.commit(added("b"))
     log.commit(added("c"))
-    moved = "silver.dataset_1 moved from version 0 to 2; silver.dataset_1 is a Delta table, which is read whole"
+    moved = "silver.dataset_1 moved from version 0 to 2, without a change feed"
     assert reasons(lake) == {"gold.other": "unchanged", "gold.sums": moved}
     assert run_types(lake.run()) == {"gold.other": "skip", "gold.sums": "full"}
     assert run_types(lake.run()) == {"gold.other": "skip", "gold.sums": "skip"}
@@ -59,6 +59,29 @@ def test_a_plan_has_the_versions(lake: ProjectFolder) -> None:
     (sums,) = (step for step in plan_run(Workspace(lake.settings)).steps if step.model == "gold.sums")
     assert sums.document()["inputs"] == [
         {"table": "silver.dataset_1", "from_snapshot": 0, "to_snapshot": 1, "changed_rows": None}
+    ]
+
+
+def test_a_table_with_a_change_feed_is_read_by_its_changes(lake: ProjectFolder) -> None:
+    """Also beside a table of the lake that did not change."""
+    log = delta_log(lake, feed=True)
+    lake.model("gold.names", "SELECT 1 AS x")
+    lake.model(
+        "gold.named", "SELECT d.id, n.x FROM silver.dataset_1 AS d JOIN gold.names AS n ON d.id = n.x", unique_key="id"
+    )
+    lake.model("gold.sums", "SELECT id, sum(amount) AS total FROM silver.dataset_1 GROUP BY id")
+    lake.run()
+    log.commit(added("b"), counted(numOutputRows=5))
+    steps = {step.model: step for step in plan_run(Workspace(lake.settings), explain=True).steps}
+    for name in ("gold.sums", "gold.named"):
+        decision = steps[name].planned.decision
+        assert (str(decision.run_type), decision.reason) == (
+            "incremental",
+            "silver.dataset_1 moved from version 0 to 1: gained 5 rows",
+        )
+        assert "table_changes('shop.silver.dataset_1', 1, 1)" in str(steps[name].sql)
+    assert steps["gold.sums"].document()["inputs"] == [
+        {"table": "silver.dataset_1", "from_snapshot": 0, "to_snapshot": 1, "changed_rows": 5}
     ]
 
 

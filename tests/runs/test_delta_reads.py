@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,15 @@ class DeltaShop(ProjectFolder):
         """Rows as SQL, such as `1 AS id`."""
         assert self.spark is not None
         frame = self.spark.sql(" UNION ALL ".join(f"SELECT {row}" for row in rows))
-        frame.write.format("delta").mode("append").save(str(self.root / "silver/dataset_1/records.delta"))
+        frame.write.format("delta").mode("append").save(self.place)
+
+    @property
+    def place(self) -> str:
+        return str(self.root / "silver/dataset_1/records.delta")
+
+    def change(self, statement: str) -> None:
+        assert self.spark is not None
+        self.spark.sql(statement.replace("{table}", f"delta.`{self.place}`"))
 
 
 @pytest.fixture(scope="module")
@@ -82,3 +91,46 @@ def test_a_preview_shows_the_first_rows(lake: DeltaShop, monkeypatch: pytest.Mon
     monkeypatch.setattr("tidegate.operations.query.open_spark", lambda settings, notify, root: lake.spark)
     result = preview(Workspace(lake.settings), "silver.dataset_1", 1, lambda line: None)
     assert (result.columns, len(result.rows)) == ((("id", "int"), ("amount", "decimal(10,2)")), 1)
+
+
+SUMS = "SELECT region, count(*) AS n, sum(amount) AS total FROM silver.dataset_1 GROUP BY region"
+LARGE = "SELECT id, region, amount FROM silver.dataset_1 WHERE amount > 10"
+JOINED = "SELECT d.id, d.amount, r.name FROM silver.dataset_1 AS d LEFT JOIN gold.regions AS r ON d.region = r.region"
+CHANGES = (
+    "INSERT INTO {table} VALUES (4, 'east', 40), (5, NULL, 50)",
+    "UPDATE {table} SET amount = amount + 1 WHERE id IN (1, 4)",
+    "UPDATE {table} SET region = 'west' WHERE id = 1",
+    "DELETE FROM {table} WHERE id = 2",
+    """
+    MERGE INTO {table} t
+    USING (SELECT * FROM VALUES (3, 'north', 5), (6, 'north', 60), (7, 'west', 70) AS v(id, region, amount)) s
+    ON t.id = s.id WHEN MATCHED AND s.id = 3 THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *
+    """,
+    "DELETE FROM {table} WHERE region = 'north'",
+    "OPTIMIZE {table}",
+    "UPDATE {table} SET amount = 0 WHERE region IS NULL",
+)
+
+
+def test_models_are_updated_from_the_change_feed(lake: DeltaShop) -> None:
+    """Whatever changes, and however many versions a run catches up with, each model is what its query gives."""
+    shutil.rmtree(lake.place)
+    fields = "id INT, region STRING, amount INT"
+    lake.change(f"CREATE TABLE {{table}} ({fields}) USING delta TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')")
+    lake.change("INSERT INTO {table} VALUES (1, 'east', 10), (2, 'west', 20), (3, 'south', 30)")
+    queries = {"gold.sums": SUMS, "gold.large": LARGE, "gold.joined": JOINED}
+    keys = {"gold.sums": "region", "gold.large": "id", "gold.joined": "id"}
+    for name, sql in queries.items():
+        lake.model(name, sql, unique_key=keys[name], null_keys="match", deltas="always")
+    lake.model("gold.regions", "SELECT * FROM VALUES ('east', 'East'), ('west', 'West') AS t(region, name)")
+    lake.run()
+    kinds = []
+    for changes in (CHANGES[:1], CHANGES[1:2], CHANGES[2:4], CHANGES[4:5], CHANGES[5:7], CHANGES[6:7], CHANGES[7:]):
+        for change in changes:
+            lake.change(change)
+        result = lake.run()
+        assert {*statuses(result).values()} <= {"completed", "skipped"}
+        kinds.append({run_types(result)[name] for name in queries})
+        for name, sql in queries.items():
+            assert lake.rows(name) == lake.rows(sql), (changes, name)
+    assert kinds == [{"incremental"}] * 5 + [{"skip"}, {"incremental"}]

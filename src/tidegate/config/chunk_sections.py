@@ -43,6 +43,7 @@ def read_chunks(section: Section, env: Mapping[str, str], root: Path) -> ChunksS
             "delta_vacuum_retention_hours", default.delta_vacuum_retention_hours
         ),
         delta_target_file_mb=variables.whole("delta_target_file_mb", default.delta_target_file_mb, 1),
+        delta_change_feed=section.boolean("delta_change_feed", default.delta_change_feed),
         sources=_sources(section),
     )
     section.finish()

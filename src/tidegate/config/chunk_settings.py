@@ -69,6 +69,9 @@ class ChunksSection:
     delta_target_file_mb: int = 128
     """The size of files that maintenance writes."""
 
+    delta_change_feed: bool = False
+    """New tables record which rows each commit changes, so that models over them read only those."""
+
     sources: Mapping[str, ChunkSource] = field(default_factory=dict)
 
     @property

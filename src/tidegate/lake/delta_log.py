@@ -16,15 +16,17 @@ from blake3 import blake3
 
 from tidegate.datatypes import Column, Relation, from_json
 from tidegate.errors import FailureKind, LakeError
+from tidegate.lake.changes import TableChange, Untraceable
 from tidegate.lake.progress import DeltaInput
 from tidegate.storage import Storage
 
-__all__ = ["DeltaState", "delta_rows_changed", "read_delta_state"]
+__all__ = ["DeltaState", "delta_change", "read_delta_state"]
 
 _COMMIT = re.compile(r"(\d{20})\.json")
 _CHECKPOINT = re.compile(
     r"(\d{20})\.checkpoint\.(?:(?P<part>\d{10})\.(?P<parts>\d{10})\.|[0-9a-f-]{36}\.)?(parquet|json)"
 )
+_FEED = "delta.enableChangeDataFeed"
 _MOST_COMMITS = 100
 """Commits that are read to find out whether any changed rows; after more, some did."""
 
@@ -38,6 +40,8 @@ class DeltaState:
 
     version: int
     relation: Relation
+    has_feed: bool = False
+    """Its commits record the rows that they change (the change data feed)."""
 
     def as_input(self) -> DeltaInput:
         columns = blake3(repr(self.relation).encode()).hexdigest(length=16)
@@ -53,28 +57,91 @@ def read_delta_state(storage: Storage, table: str) -> DeltaState | None:
         metadata = log.metadata()
         schema = json.loads(metadata["schemaString"])
         fields = [Column(field["name"], from_json(field["type"]), field["nullable"]) for field in schema["fields"]]
-        return DeltaState(metadata["id"], log.version, Relation(tuple(fields)))
+        feed = metadata.get("configuration", {}).get(_FEED, "false")
+        return DeltaState(metadata["id"], log.version, Relation(tuple(fields)), feed.lower() == "true")
     except (ValueError, KeyError, TypeError, FileNotFoundError) as error:
         raise _unreadable(storage, table, error) from error
 
 
-def delta_rows_changed(storage: Storage, table: str, after: int, until: int) -> bool:
-    """Whether a commit later than `after`, up to `until`, changed rows; also where that is not known any more.
+def delta_change(
+    storage: Storage, table: str, now: DeltaState, last_read: DeltaInput
+) -> TableChange | Untraceable | None:
+    """None where its rows are those that were read: files that were only put together, or swept, change none."""
+    if now.table_id != last_read.table_id:
+        return Untraceable("was dropped and created again")
+    moved = f"moved from version {last_read.version} to {now.version}"
+    if now.as_input().columns != last_read.columns:
+        return Untraceable(f"{moved} and has other columns")
+    if now.version == last_read.version:
+        return None
+    commits = _commits(storage, table, last_read.version + 1, now.version)
+    if commits is None:
+        return Untraceable(moved)
+    changing = [commit for commit in commits if commit.changes_rows]
+    if not changing:
+        return None
+    if not now.has_feed or any(commit.has_metadata for commit in commits):
+        return Untraceable(f"{moved}, without a change feed")
+    return TableChange(
+        then_id=last_read.version,
+        now_id=now.version,
+        sequence_number=0,
+        next_row_id=0,
+        rows_then=0,
+        rows_now=0,
+        rows_written=sum(commit.rows_written for commit in changing),
+        rows_removed=sum(commit.rows_removed for commit in changing),
+        insert_only=not any(commit.removes for commit in changing),
+        may_delete=True,
+    )
 
-    Files that were only put together, or swept, hold the same rows as before.
-    """
-    if until < after or until - after > _MOST_COMMITS:
-        return True
+
+@dataclass(frozen=True, slots=True)
+class _Commit:
+    changes_rows: bool
+    removes: bool
+    """Files with rows that are changed or deleted."""
+
+    has_metadata: bool
+    rows_written: int
+    """As far as the commit says: updated rows count as written and as removed."""
+
+    rows_removed: int
+
+
+def _commits(storage: Storage, table: str, first: int, last: int) -> list[_Commit] | None:
+    """None where some of them are gone, or too many."""
+    if last < first or last - first >= _MOST_COMMITS:
+        return None
     try:
-        commits = (_actions(storage.read(_commit_path(table, version))) for version in range(after + 1, until + 1))
-        return any(_changes_rows(action) for actions in commits for action in actions)
-    except (ValueError, FileNotFoundError):
-        return True
+        return [_commit(storage.read(_commit_path(table, version))) for version in range(first, last + 1)]
+    except (ValueError, TypeError, FileNotFoundError):
+        return None
 
 
-def _changes_rows(action: Mapping[str, Any]) -> bool:
-    change = action.get("add") or action.get("remove")
-    return change is not None and change.get("dataChange", True)
+def _commit(data: bytes) -> _Commit:
+    actions = list(_actions(data))
+    kinds = ("add", "remove")
+    files = [(kind, file) for action in actions for kind in kinds if (file := action.get(kind)) is not None]
+    changing = {kind for kind, file in files if file.get("dataChange", True)}
+    info: Mapping[str, Any] = next((found for action in actions if (found := action.get("commitInfo"))), {})
+    counted = {name: int(value) for name, value in info.get("operationMetrics", {}).items() if str(value).isdigit()}
+    return _Commit(
+        changes_rows=bool(changing),
+        removes="remove" in changing,
+        has_metadata=any("metaData" in action for action in actions),
+        rows_written=_first(counted, _INSERTED) + _first(counted, _UPDATED),
+        rows_removed=_first(counted, _DELETED) + _first(counted, _UPDATED),
+    )
+
+
+_INSERTED = ("numTargetRowsInserted", "numOutputRows")
+_UPDATED = ("numTargetRowsUpdated", "numUpdatedRows")
+_DELETED = ("numTargetRowsDeleted", "numDeletedRows")
+
+
+def _first(counted: Mapping[str, int], names: Iterable[str]) -> int:
+    return next((counted[name] for name in names if name in counted), 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -251,7 +251,7 @@ class _Viewer:
             )
         for name, read in sorted(inputs.delta.items()):
             last_read = step.progress.delta.get(name) if step.progress else None
-            changed_rows = 0 if last_read and name not in inputs.changed else None
+            changed_rows = _changed_rows(inputs, name, last_read is not None)
             version = last_read.version if last_read else None
             yield InputView(inputs.short(name), version, read.version, changed_rows)
 
@@ -260,11 +260,14 @@ def _delta_sql(step: PlanStep) -> str | None:
     delta = step.decision.delta
     if delta is None:
         return None
-    from tidegate.planner.deltas.delta_query import image_sql
+    from tidegate.planner.deltas.delta_query import delta_image_sql, image_sql
     from tidegate.planner.deltas.rewrite import explain
 
     images = {}
     for read in delta.reads:
+        if str(read.table) in step.inputs.delta:
+            images[read.name] = delta_image_sql(read.table, read.image, step.decision.changes[read.table])
+            continue
         used_columns = step.progress.tables[str(read.table)].used if step.progress else None
         columns = tuple(used_columns) if used_columns else step.inputs.metadata[str(read.table)].column_names
         images[read.name] = image_sql(read.table, read.image, step.decision.changes[read.table], columns)
@@ -272,7 +275,7 @@ def _delta_sql(step: PlanStep) -> str | None:
 
 
 def _changed_rows(inputs: Inputs, name: str, was_read: bool) -> int | None:
-    if not was_read or name not in inputs.tables:
+    if not was_read or name not in {*inputs.tables, *inputs.delta}:
         return None
     change = inputs.changed.get(name)
     if isinstance(change, TableChange):

@@ -104,6 +104,8 @@ def estimate_delta(
     progress: Progress | None,
 ) -> Estimate:
     """Changed rows are read from the files written since; tables that the result looks up are scanned, then reduced."""
+    if inputs.delta:
+        return Estimate()
     sizes = _sizes(inputs, progress)
     target = own.total_records if own else 0
     rows = bytes = 0

@@ -10,6 +10,7 @@ from tidegate.compiler.compiled import Compiled, CompiledModel
 from tidegate.config import Settings, ZoneSettings
 from tidegate.lake.changes import TableChange, Untraceable, change_since, other_columns
 from tidegate.lake.consumed import Consumed, read_consumed
+from tidegate.lake.delta_log import DeltaState
 from tidegate.lake.metadata import TableMetadata, ViewMetadata
 from tidegate.lake.progress import DeltaInput, Progress, TableInput
 from tidegate.lake.view import BranchView
@@ -25,6 +26,7 @@ __all__ = [
     "ZoneState",
     "is_elsewhere",
     "read_inputs",
+    "recorded_delta",
     "recorded_inputs",
     "tables_behind",
     "with_discarded",
@@ -65,7 +67,7 @@ class Inputs:
     """Tables that changed only in columns that the model does not read."""
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The columns that identify the rows of a table, where they are known."""
-    delta: Mapping[str, DeltaInput] = field(default_factory=dict)
+    delta: Mapping[str, DeltaState] = field(default_factory=dict)
     """Delta tables beside the lake."""
 
     @property
@@ -103,7 +105,10 @@ class Inputs:
 
     def _table_changes(self) -> Iterator[str]:
         for name, change in sorted(self.changed.items()):
-            yield f"{self.short(name)} {change.reason if isinstance(change, Untraceable) else _extent(change)}"
+            extent = change.reason if isinstance(change, Untraceable) else _extent(change)
+            if name in self.delta and isinstance(change, TableChange):
+                extent = f"moved from version {change.then_id} to {change.now_id}: {extent}"
+            yield f"{self.short(name)} {extent}"
         for name in sorted(self.untracked):
             yield f"{self.short(name)} does not say whether it changed"
 
@@ -133,7 +138,7 @@ def read_inputs(model: CompiledModel, compiled: Compiled, lake: BranchView, prog
     """The state of everything that `model` reads, with the tables behind its views."""
     settings = compiled.settings
     tables: dict[str, TableInput] = {}
-    delta: dict[str, DeltaInput] = {}
+    delta: dict[str, DeltaState] = {}
     tabular: dict[str, TableMetadata] = {}
     changed: dict[str, TableChange | Untraceable] = {}
     untracked: set[str] = set()
@@ -141,10 +146,9 @@ def read_inputs(model: CompiledModel, compiled: Compiled, lake: BranchView, prog
     for table in tables_behind([*model.depends_on, *model.sources], compiled):
         name = str(table)
         if (chunk_table := compiled.chunk_tables.get(table)) is not None:
-            delta[name] = chunk_table.require().as_input()
-            moved = _moved(chunk_table, delta[name], progress.delta.get(name)) if progress else None
-            if moved is not None:
-                changed[name] = Untraceable(moved)
+            delta[name] = chunk_table.require()
+            if progress and (difference := _difference(chunk_table, progress.delta.get(name))):
+                changed[name] = difference
             continue
         metadata = None if is_elsewhere(compiled, table) else lake.metadata(table)
         if metadata is None:
@@ -168,15 +172,8 @@ def read_inputs(model: CompiledModel, compiled: Compiled, lake: BranchView, prog
     return Inputs(tables, zones, frozenset(untracked), namespace, tabular, changed, frozenset(unread), keys, delta)
 
 
-def _moved(table: ChunkTable, now: DeltaInput, last_read: DeltaInput | None) -> str | None:
-    """How it differs from what was read, in words; a table that was only compacted does not."""
-    if last_read is None:
-        return "is a new input"
-    if now.table_id != last_read.table_id:
-        return "was dropped and created again"
-    if now.columns == last_read.columns and not table.has_moved(last_read):
-        return None
-    return f"moved from version {last_read.version} to {now.version}"
+def _difference(table: ChunkTable, last_read: DeltaInput | None) -> TableChange | Untraceable | None:
+    return Untraceable("is a new input") if last_read is None else table.change_since(last_read)
 
 
 def recorded_inputs(
@@ -200,6 +197,10 @@ def _key(name: str, metadata: TableMetadata, compiled: Compiled) -> tuple[str, .
     model = compiled.models.get(TableName.parse(name, ""))
     declared = declared_key(model) if model else ()
     return declared or (metadata.progress.key if metadata.progress else ())
+
+
+def recorded_delta(inputs: Inputs) -> Mapping[str, DeltaInput]:
+    return {name: state.as_input() for name, state in inputs.delta.items()}
 
 
 def with_discarded(

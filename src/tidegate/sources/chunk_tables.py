@@ -10,7 +10,8 @@ from tidegate.config import S3Section, Settings
 from tidegate.config.chunk_settings import delta_table
 from tidegate.datatypes import NOTHING_KNOWN, Relation
 from tidegate.errors import TableMissingError, TidegateError
-from tidegate.lake.delta_log import DeltaState, delta_rows_changed, read_delta_state
+from tidegate.lake.changes import TableChange, Untraceable
+from tidegate.lake.delta_log import DeltaState, delta_change, read_delta_state
 from tidegate.lake.progress import DeltaInput
 from tidegate.names import TableName
 from tidegate.sources.discoverer import SourceTable
@@ -61,10 +62,8 @@ class ChunkTable:
             )
         return state
 
-    def has_moved(self, last_read: DeltaInput) -> bool:
-        """Whether it holds other rows than the version of it that was read, as far as its log says."""
-        now = self.require().version
-        return now != last_read.version and delta_rows_changed(self._storage(), self.path, last_read.version, now)
+    def change_since(self, last_read: DeltaInput) -> TableChange | Untraceable | None:
+        return delta_change(self._storage(), self.path, self.require(), last_read)
 
     @property
     def spark_path(self) -> str:

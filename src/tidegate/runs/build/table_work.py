@@ -11,6 +11,7 @@ from tidegate.errors import ModelError
 from tidegate.faults import fault
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
+from tidegate.planner.inputs import recorded_delta
 from tidegate.planner.make_plan import ModelPlan
 from tidegate.project.model import Materialized
 from tidegate.quality import OwnFunctions
@@ -88,7 +89,7 @@ class SparkTableWork:
             run_type=str(facts.decision.run_type),
             strategy=self._model.model.settings.written_as,
             tables=facts.inputs.tables,
-            delta=facts.inputs.delta,
+            delta=recorded_delta(facts.inputs),
             duration_ms=sum(self._phases.ms.values()),
             checks=self._model.checks_digest,
             checked=checked_inputs(run, self._model, self._attempt.values),
