@@ -180,7 +180,7 @@ def _process(
     session: Callable[[], SparkSession] | None,
     report: Callable[[ProcessProgress], None],
 ) -> list[ProcessedRun]:
-    from tidegate.chunks.process_chunks import MOST_CHUNKS, process_chunks
+    from tidegate.chunks.process_chunks import jobs_of, process_chunks
 
     rules: SourceRules = source_rules(project.settings.root, project.source(source))
     spark = _open(project) if session is None else session()
@@ -188,8 +188,7 @@ def _process(
     runs: dict[str, ProcessedRun] = {}
     done = rows = 0
     report(ProcessProgress(source, 0, len(chunks), 0, all_rows))
-    for start in range(0, len(chunks), MOST_CHUNKS):
-        some = chunks[start : start + MOST_CHUNKS]
+    for some in jobs_of(chunks):
         of_job = sum(chunk.rows for chunk in some)
 
         def note(share: float, done: int = done, rows: int = rows, of_job: int = of_job) -> None:

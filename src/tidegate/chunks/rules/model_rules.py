@@ -96,7 +96,7 @@ def model_rules(root: Path, name: str, source: str) -> SourceRules:
             problems.append(f"{name}.{field_name}: {error}")
     if problems:
         raise ConfigError(
-            f"the model {name} cannot be held by Spark",
+            f"the model {name} has rules that cannot be held for all rows at once",
             problems=problems,
             where=f"[chunks.sources.{source}]",
             remedy="Express these as types and constraints of fields, or write an ODCS contract.",

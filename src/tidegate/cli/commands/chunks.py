@@ -82,7 +82,8 @@ def _chunk_lines(result: ChunkResult) -> Iterator[OutputLine]:
 
 def _failure_lines(failures: list[Failure]) -> Iterator[OutputLine]:
     for failure in failures:
-        yield f"failed: {failure.error}"
+        what = "" if failure.what in str(failure.error) else f"{failure.what}: "
+        yield f"failed: {what}{failure.error}"
         yield from (f"  {problem}" for problem in getattr(failure.error, "problems", ()))
         if failure.error.remedy:
             yield f"  {failure.error.remedy}"

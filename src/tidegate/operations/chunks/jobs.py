@@ -36,7 +36,8 @@ class Failure:
     error: TidegateError
 
     def document(self) -> dict[str, Any]:
-        return {"what": self.what, "message": str(self.error), "remedy": self.error.remedy}
+        problems = list(getattr(self.error, "problems", ()))
+        return {"what": self.what, "message": str(self.error), "problems": problems, "remedy": self.error.remedy}
 
 
 @dataclass(slots=True)
