@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tidegate.chunks.reading import json_files
@@ -186,6 +186,7 @@ def _written(record: dict[str, tuple[str, str]], ascii_only: bool, blank: str) -
     return "{" + f",{blank}".join(pairs) + "}"
 
 
+@settings(deadline=None)
 @given(
     _RECORDS,
     st.booleans(),
