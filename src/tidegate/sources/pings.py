@@ -1,5 +1,7 @@
-"""Whether all that a run needs can be reached: the lake, the state, every source, and the files of chunked loads. A ping
-changes nothing."""
+"""Whether all that a run needs can be reached: the lake, the state, every source, the files of chunked loads.
+
+A ping changes nothing.
+"""
 
 from __future__ import annotations
 
