@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tidegate.write.spark_sql import literal
+from tidegate.write.spark_sql import any_of, literal
 from tidegate.write.write_columns import TableColumn, TableColumns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["POSITION", "Reach", "last_of_each_key", "reach_of", "read_chunks"]
+__all__ = ["POSITION", "Reach", "last_of_each_key", "merge_sql", "only_changed_sql", "reach_of", "read_chunks"]
 
 _CHUNK, _ROW, _RANK = (f"__tidegate_{name}" for name in ("chunk", "row", "rank"))
 POSITION = (_CHUNK, _ROW)
@@ -68,6 +68,22 @@ def reach_of(rows: DataFrame, keys: TableColumns, table: TableColumns, partition
         if 0 < len(values) <= _MOST_PARTITIONS:
             conditions.append(f"{target}.{key.quoted} IN ({', '.join(map(_literal, values))})")
     return Reach(known["kept"], " AND ".join(conditions) or "true")
+
+
+def only_changed_sql(relation: str, source: str, table: TableColumns, keys: TableColumns, on: str) -> str:
+    """The rows of the source that the table does not have, value by value. A MERGE writes every file again that has a
+    key of its source, changed or not."""
+    differs = any_of(column.differs("__t", "__s") for column in table.without(keys.names))
+    return f"SELECT __s.* FROM {source} __s LEFT ANTI JOIN {relation} __t ON {on} AND NOT ({differs})"
+
+
+def merge_sql(relation: str, source: str, table: TableColumns, keys: TableColumns, on: str) -> str:
+    update = ", ".join(f"__t.{column.quoted} = __s.{column.quoted}" for column in table.without(keys.names))
+    matched = f" WHEN MATCHED THEN UPDATE SET {update}" if update else ""
+    return (
+        f"MERGE INTO {relation} __t USING {source} __s ON {on}{matched}"
+        f" WHEN NOT MATCHED THEN INSERT ({table.sql()}) VALUES ({table.sql('__s')})"
+    )
 
 
 def _kind_in(table: TableColumns, key: TableColumn) -> str | None:

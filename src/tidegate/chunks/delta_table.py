@@ -11,18 +11,25 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tidegate.chunks.batch_rows import POSITION, Reach, last_of_each_key, reach_of, read_chunks
+from tidegate.chunks.batch_rows import (
+    POSITION,
+    Reach,
+    last_of_each_key,
+    merge_sql,
+    only_changed_sql,
+    reach_of,
+    read_chunks,
+)
 from tidegate.chunks.table_batch import BatchOutcome, TableBatch, Transaction
-from tidegate.chunks.table_schema import adapt_table
+from tidegate.chunks.table_schema import adapt_table, create_sql, key_columns, partition_column
 from tidegate.config import Settings
-from tidegate.errors import StrategyError
 from tidegate.faults import fault
 from tidegate.spark.session import open_spark, temporary_conf
 from tidegate.spark.table_formats import DELTA
 from tidegate.storage import Storage
 from tidegate.write.drift import aligned_values
-from tidegate.write.spark_sql import any_of, null_safe_join, quote
-from tidegate.write.write_columns import TableColumn, TableColumns, columns_of
+from tidegate.write.spark_sql import null_safe_join, quote
+from tidegate.write.write_columns import TableColumns, columns_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -72,11 +79,11 @@ class DeltaTable:
     def write(self, batch: TableBatch) -> BatchOutcome:
         rows = read_chunks(self._session, batch.paths)
         columns = columns_of(rows).without(POSITION)
-        keys = TableColumns(tuple(self._require(columns, name, "primary_key") for name in batch.key.columns))
-        partition = batch.key.partition and self._require(columns, batch.key.partition, "partition_key").name
+        keys = key_columns(columns, batch.key, self._path)
+        partition = partition_column(columns, batch.key, self._path)
         if not self.exists():
-            self._create(columns, partition)
-        table, drift = adapt_table(self._session, self.relation, self._place, columns)
+            self._session.sql(create_sql(self.relation, columns, "delta", partition))
+        table, drift = adapt_table(self._session, self.relation, columns, self._place)
         fault("after_load_table")
         if not len(keys):
             return self._append(rows.selectExpr(*aligned_values(table, columns)), batch, drift)
@@ -95,22 +102,6 @@ class DeltaTable:
             return False
         history = self._session.sql(f"DESCRIBE HISTORY {self.relation}")
         return not history.where(history["userMetadata"] == transaction.note).isEmpty()
-
-    def _require(self, columns: TableColumns, name: str, setting: str) -> TableColumn:
-        column = columns.get(name)
-        if column is None:
-            raise StrategyError(
-                f"{setting} names column '{name}', which the processed rows do not have; "
-                f"they have {', '.join(columns.names)}",
-                where=self._path,
-                remedy=f"Correct {setting} in [chunks.sources] of tidegate.toml, or add the column to the rules.",
-            )
-        return column
-
-    def _create(self, columns: TableColumns, partition: str | None) -> None:
-        fields = ", ".join(f"{column.quoted} {column.type_sql}" for column in columns)
-        partitioned = f" PARTITIONED BY ({quote(partition)})" if partition is not None else ""
-        self._session.sql(f"CREATE TABLE IF NOT EXISTS {self.relation} ({fields}) USING delta{partitioned}")
 
     def _append(self, rows: DataFrame, batch: TableBatch, drift: tuple[str, ...]) -> BatchOutcome:
         before = self._commits()
@@ -136,9 +127,10 @@ class DeltaTable:
     ) -> BatchOutcome:
         on = f"{null_safe_join('__t', '__s', keys.names)} AND {reach.condition}"
         if self._has_some_key(on):
-            self._only_changed(table, keys, on).createOrReplaceTempView(_SOURCE)
+            changed = self._session.sql(only_changed_sql(self.relation, _SOURCE, table, keys, on))
+            changed.createOrReplaceTempView(_SOURCE)
         with self._transaction(batch.transaction):
-            done = self._session.sql(_merge_sql(self.relation, table, keys, on)).collect()
+            done = self._session.sql(merge_sql(self.relation, _SOURCE, table, keys, on)).collect()
         if not done:
             return BatchOutcome(applied=False)
         inserted, updated = done[0]["num_inserted_rows"], done[0]["num_updated_rows"]
@@ -155,12 +147,6 @@ class DeltaTable:
         query = f"SELECT 1 FROM {self.relation} __t JOIN {_SOURCE} __s ON {on} LIMIT 1"
         return not self._session.sql(query).isEmpty()
 
-    def _only_changed(self, table: TableColumns, keys: TableColumns, on: str) -> DataFrame:
-        """A MERGE writes every file again that has a key of its source, changed or not."""
-        differs = any_of(column.differs("__t", "__s") for column in table.without(keys.names))
-        query = f"SELECT __s.* FROM {_SOURCE} __s LEFT ANTI JOIN {self.relation} __t ON {on} AND NOT ({differs})"
-        return self._session.sql(query)
-
     @contextmanager
     def _transaction(self, transaction: Transaction) -> Iterator[None]:
         """A MERGE has no options: it takes them from the session."""
@@ -171,12 +157,3 @@ class DeltaTable:
         }
         with temporary_conf(self._session, settings):
             yield
-
-
-def _merge_sql(relation: str, table: TableColumns, keys: TableColumns, on: str) -> str:
-    update = ", ".join(f"__t.{column.quoted} = __s.{column.quoted}" for column in table.without(keys.names))
-    matched = f" WHEN MATCHED THEN UPDATE SET {update}" if update else ""
-    return (
-        f"MERGE INTO {relation} __t USING {_SOURCE} __s ON {on}{matched}"
-        f" WHEN NOT MATCHED THEN INSERT ({table.sql()}) VALUES ({table.sql('__s')})"
-    )

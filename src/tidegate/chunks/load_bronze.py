@@ -14,10 +14,11 @@ from tidegate.chunks.layout import lease_folder
 from tidegate.chunks.metadata import BronzeToSilverProcessingMetadata
 from tidegate.chunks.pending_loads import PendingLoads, pending_loads
 from tidegate.chunks.rules.source_rules import source_rules
-from tidegate.chunks.table_batch import TableKey
+from tidegate.chunks.table_batch import LoadTable, TableKey
 from tidegate.chunks.table_lease import leased
 from tidegate.chunks.write_retries import write_retries
 from tidegate.errors import FailureKind, StorageError
+from tidegate.names import TableName
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -79,7 +80,7 @@ def do_load_task(
     spark: SparkSession | None = None,
     listeners: LoadListeners = SILENT,
 ) -> LoadResult:
-    """`spark`: with Delta; None: the one of this process, started where there is none, which is left running."""
+    """`spark`: with the tables' format; None: the one of this process, started where there is none, and left running."""
     storage, chunks = project.storage, project.settings.chunks
     path = task["parent_metadata_s3_path"]
     try:
@@ -96,12 +97,9 @@ def do_load_task(
         if lease is None:
             warning = f"another process loads {parent.output_delta_table} now; {path} is loaded by a later load"
             return LoadResult(path, parent.output_delta_table, "busy", warnings=[warning])
-        from tidegate.chunks.delta_table import DeltaTable, delta_session
-
-        session = delta_session(project.settings, spark, listeners.notify)
         loader = BronzeLoader(
             storage=storage,
-            table=DeltaTable(session, storage, parent.output_delta_table),
+            table=_open_table(project, parent, spark, listeners.notify),
             key=TableKey(rules.key, rules.partition_key),
             batch_size=chunks.delta_client_batch_size,
             retries=write_retries(chunks),
@@ -110,3 +108,22 @@ def do_load_task(
             progress=listeners.progress,
         )
         return loader.run(path, task["chunk_metadata_s3_paths"])
+
+
+def _open_table(
+    project: ChunkProject,
+    parent: BronzeToSilverProcessingMetadata,
+    spark: SparkSession | None,
+    notify: Callable[[str], None],
+) -> LoadTable:
+    settings = project.settings
+    if settings.chunks.format == "delta":
+        from tidegate.chunks.delta_table import DeltaTable, delta_session
+
+        return DeltaTable(delta_session(settings, spark, notify), project.storage, parent.output_delta_table)
+    from tidegate.chunks.iceberg_table import IcebergTable
+    from tidegate.lake import open_catalog
+    from tidegate.spark.session import open_spark
+
+    table = TableName(settings.project.namespace, "silver", parent.data_source)
+    return IcebergTable(open_catalog(settings), open_spark(settings, notify, spark), table)
