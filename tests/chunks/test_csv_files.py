@@ -6,7 +6,7 @@ import csv
 import io
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidegate.chunks.reading import csv_files
@@ -98,6 +98,7 @@ def test_a_record_longer_than_a_block_is_refused(monkeypatch: pytest.MonkeyPatch
 _FIELDS = st.text(st.characters(exclude_characters="\r\0", exclude_categories=["Cs"]), max_size=6)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(_FIELDS, _FIELDS), min_size=1, max_size=8), st.integers(60, 200))
 def test_no_field_is_lost_or_changed(records: list[tuple[str, str]], block: int) -> None:
     text = io.StringIO()

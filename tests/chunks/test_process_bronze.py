@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from tests.chunks.chunk_shop import ChunkShop
+from tests.chunks.chunk_shop import CONTRACT, ChunkShop
 from tidegate.chunks.chunk_project import open_chunk_project
 from tidegate.chunks.metadata import BronzeToSilverProcessingMetadata, ChunkProcessingMetadata
 from tidegate.chunks.process_bronze import ProcessedRun, ProcessProgress, get_tasks, pending_tasks, process_tasks
@@ -227,6 +227,17 @@ def test_a_model_is_held_as_a_contract_is(shop: ChunkShop, spark: SparkSession) 
     assert (row["address"], row["tags"]) == ({"city": "Rome", "zip": None}, ["x"])
     reasons = [(row["source_row"], row["column"]) for row in found["errors/chunk_0.parquet"]]
     assert reasons == [(2, "id"), (3, "kind"), (4, "address"), (5, "tags"), (6, "tags"), (7, "amount")]
+
+
+def test_a_quality_rule_about_a_row_is_held(shop: ChunkShop, spark: SparkSession) -> None:
+    rule = "    quality: [{type: sql, name: sane, query: 'amount > 100 AND note IS NULL', mustBe: 0}]\n"
+    (shop.root / "orders.odcs.yml").write_text(CONTRACT + rule)
+    shop.deliver("a.jsonl", [*GOOD, {"id": 8, "amount": 200}, {"id": 9, "amount": 200, "note": ""}])
+    shop.chunk()
+    (done,) = process(shop, spark)
+    assert (done.chunks, done.metrics.success, done.metrics.failed) == (3, 6, 1)
+    (row,) = results(shop)["errors/chunk_1.parquet"]
+    assert (row["source_row"], row["stage"], row["rule"]) == (6, "quality", "sane")
 
 
 def test_rules_that_cannot_be_followed_leave_the_chunks(shop: ChunkShop, spark: SparkSession) -> None:

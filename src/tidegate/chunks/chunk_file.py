@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -68,9 +67,11 @@ def chunk_file(
     began = datetime.now(UTC)
     try:
         size = storage.size(path)
-        identity = _identity(storage, path)
-        folder, parent = _run(storage, source.name, path, identity)
-        rows = None
+        folder, parent = _run(storage, source.name, path, _identity(storage, path))
+    except FileNotFoundError:
+        return None
+    rows = None
+    try:
         with leased(storage, folder.chunking) as lease:
             if lease is None:  # another process chunks it now
                 return None
@@ -80,7 +81,7 @@ def chunk_file(
     except FileNotFoundError:
         return None
     finally:
-        remove_empty_folders(storage, f"{CHUNKED}/{source.name}")
+        remove_empty_folders(storage, folder.pending)
     return ChunkedFile(path, parent, rows, (datetime.now(UTC) - began).total_seconds())
 
 
@@ -88,13 +89,29 @@ def unfinished_runs(storage: Storage, source: str) -> Iterator[BronzeToSilverPro
     """Runs of which a killed process has left steps 4 and 5."""
     folders = {run_of_pending(file.path) for file in storage.list(f"{CHUNKED}/{source}")} - {None}
     for folder in sorted(folders, key=lambda folder: folder.run if folder else ""):
-        if folder is not None:
-            with suppress(FileNotFoundError):
-                parent = BronzeToSilverProcessingMetadata.load(storage, folder.metadata)
-                if parent.is_chunked:
-                    remove_folder(storage, folder.chunking)
-                else:
-                    yield parent
+        if folder is None:
+            continue
+        try:
+            parent = BronzeToSilverProcessingMetadata.load(storage, folder.metadata)
+        except FileNotFoundError:
+            _remove_abandoned(storage, folder)
+            continue
+        if parent.is_chunked:
+            remove_folder(storage, folder.chunking)
+        else:
+            yield parent
+
+
+def _remove_abandoned(storage: Storage, folder: RunFolder) -> None:
+    """Chunks of a process that was killed before it recorded them. The file they are of is in bronze still, or its
+    sender has replaced it."""
+    with leased(storage, folder.chunking) as lease:
+        if lease is None:
+            return
+        if not storage.exists(folder.metadata):
+            _clear(storage, folder)
+    for place in (folder.pending, folder.archive):
+        remove_empty_folders(storage, place)
 
 
 def finish_run(storage: Storage, parent: BronzeToSilverProcessingMetadata) -> BronzeToSilverProcessingMetadata:
@@ -152,8 +169,6 @@ def _split(
 ) -> tuple[BronzeToSilverProcessingMetadata, int]:
     """Steps 2 and 3, and how many rows the chunks have."""
     fault("before_chunks")
-    for place in (folder.pending, folder.archive):
-        storage.remove_unfinished(place)
     read = 0
 
     def note(position: int) -> None:
@@ -205,6 +220,8 @@ def _require_unchanged(storage: Storage, path: str, size: int, folder: RunFolder
 
 def _clear(storage: Storage, folder: RunFolder, keep: ChunkWriter | None = None) -> None:
     """What a process that was killed has written of a run without a parent, perhaps with chunks of another size."""
+    for place in (folder.pending, folder.archive):
+        storage.remove_unfinished(place)
     kept = set() if keep is None else set(keep.chunks)
     for file in list(storage.list(folder.pending)):
         if file.path not in kept and chunk_path(file.path) is not None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
@@ -71,6 +71,9 @@ class ChunkProgressBar:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._progress.stop()
+
+    def renderable(self) -> RenderableType:
+        return self._progress.get_renderable()
 
     def chunking(self, progress: ChunkProgress) -> None:
         self._show(progress.file, progress.bytes_read, progress.bytes, progress.rows)

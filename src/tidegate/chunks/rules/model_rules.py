@@ -55,7 +55,13 @@ _SCALARS: Mapping[Any, str] = {
     dict: "string",
     list: "string",
 }
-_FORMATS: Mapping[str, str] = {"EmailStr": "email", "AnyUrl": "uri", "AnyHttpUrl": "uri", "HttpUrl": "uri"}
+_HTTP = {"format": "uri", "pattern": "^(?i:https?)://"}
+_FORMATS: Mapping[str, Mapping[str, str]] = {
+    "EmailStr": {"format": "email"},
+    "AnyUrl": {"format": "uri"},
+    "AnyHttpUrl": _HTTP,
+    "HttpUrl": _HTTP,
+}
 _TIMES: Mapping[str, str] = {"AwareDatetime": "timestamp", "NaiveDatetime": "timestamp_ntz"}
 _BOUNDS = {Ge: ("minimum", "ge"), Gt: ("exclusiveMinimum", "gt"), Le: ("maximum", "le"), Lt: ("exclusiveMaximum", "lt")}
 _HARMLESS = frozenset({"fail_fast", "union_mode", "coerce_numbers_to_str"})
@@ -236,7 +242,7 @@ def _typed(name: str, annotation: Any, facts: _Facts) -> SilverColumn:
     if short in _TIMES:
         return SilverColumn(name, _TIMES[short])
     if short in _FORMATS and str(getattr(annotation, "__module__", "")).startswith("pydantic"):
-        return SilverColumn(name, "string", logical_type="string", options={"format": _FORMATS[short]})
+        return SilverColumn(name, "string", logical_type="string", options=_FORMATS[short])
     if annotation is UUID:
         return SilverColumn(name, "string", logical_type="string", options={"format": "uuid"})
     kind = _SCALARS.get(annotation)

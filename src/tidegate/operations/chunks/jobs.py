@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 from tidegate.chunks.chunk_bronze import chunk_tasks, do_chunk_task, result_of
 from tidegate.chunks.chunk_file import ChunkedFile, ChunkProgress
 from tidegate.chunks.chunk_project import chunk_project
-from tidegate.chunks.folders import remove_empty_folders
-from tidegate.chunks.layout import CHUNKED
 from tidegate.chunks.process_bronze import ProcessedRun, ProcessProgress, pending_tasks, process_tasks
 from tidegate.chunks.source_files import UnclaimedFile
 from tidegate.errors import RawFileError, RunCancelledError, StorageError, TidegateError
@@ -193,6 +191,4 @@ def load(
                 idle.add(path)  # what it lacks does not come by trying again now
             result.loads.append(done)
     result.warnings = list(warnings)
-    for name in project.sources(source):
-        remove_empty_folders(project.storage, f"{CHUNKED}/{name}")
     return result
