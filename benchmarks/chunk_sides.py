@@ -95,7 +95,6 @@ def plain(folder: Path, rows: int) -> dict[str, Any]:
     kinds = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
     table = f"delta.`{folder / 'plain'}`"
     typed = session.read.schema(texts).json(str(folder / "orders.json")).selectExpr(*casts)
-    typed.where(f"NOT ({_VALID})").write.parquet(str(folder / "plain_errors"))
     typed.where(_VALID).dropDuplicates(["id"]).createOrReplaceTempView("orders")
     session.sql(f"CREATE TABLE {table} ({kinds}) USING delta")
     session.sql(

@@ -180,8 +180,8 @@ _CHUNKS = """\
 
 A file of {rows:,} JSON lines with 11 columns, of which one row in a hundred is refused: through chunk, process and load
 into a new Delta table, with chunks of 10,000 rows, and through one Spark job that reads it, casts and checks the rows,
-writes the refused ones to Parquet, takes one row of each key and merges them into a Delta table. Each in a process of
-its own that starts its own Spark; the sides take turns.
+takes one row of each key, merges them into a Delta table and leaves the refused ones out. Each in a process of its own
+that starts its own Spark; the sides take turns.
 
 | | round | seconds | chunk | process | load | MERGEs | Python (MiB) |
 |---|---:|---:|---:|---:|---:|---:|---:|

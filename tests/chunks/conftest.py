@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,7 +11,8 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def delta(spark: SparkSession) -> SparkSession:
+def delta(spark: SparkSession) -> Iterator[SparkSession]:
     from tests.services.delta import delta_session
 
-    return delta_session(spark)
+    yield delta_session(spark)
+    gc.collect()  # while the JVM is there: what Python still refers to in it is released by calls

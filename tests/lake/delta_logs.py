@@ -47,7 +47,8 @@ class DeltaLog:
     def checkpoint(self, *actions: dict[str, Any], parts: int = 1) -> None:
         """Of the last commit; without the commits so far."""
         rows = [action.get("metaData") for action in actions]
-        column = pa.array(rows, pa.struct([("id", pa.string()), ("schemaString", pa.string())]))
+        configuration = ("configuration", pa.map_(pa.string(), pa.string()))
+        column = pa.array(rows, pa.struct([("id", pa.string()), ("schemaString", pa.string()), configuration]))
         for part in range(parts):
             name = "checkpoint.parquet" if parts == 1 else f"checkpoint.{part + 1:010}.{parts:010}.parquet"
             rows_of_part = column if part == parts - 1 else column.slice(0, 0)

@@ -67,12 +67,12 @@ def test_the_columns_are_those_of_the_last_commit_that_has_them(storage: Storage
 def test_columns_from_a_checkpoint(storage: Storage, log: DeltaLog, parts: int, later: int) -> None:
     log.commit(metadata())
     log.commit(added("a"))
-    log.checkpoint({"add": {}}, metadata(), parts=parts)
+    log.checkpoint({"add": {}}, metadata(feed=True), parts=parts)
     for number in range(later):
         log.commit(added(f"b{number}"))
     state = read_delta_state(storage, TABLE)
     assert state is not None
-    assert (state.version, len(state.relation.columns)) == (1 + later, 2)
+    assert (state.version, len(state.relation.columns), state.has_feed) == (1 + later, 2, True)
 
 
 def test_columns_after_a_checkpoint_win(storage: Storage, log: DeltaLog) -> None:
@@ -92,6 +92,31 @@ def test_a_part_of_a_checkpoint_is_none(storage: Storage, log: DeltaLog) -> None
     state = read_delta_state(storage, TABLE)
     assert state is not None
     assert state.version == 0
+
+
+def test_a_checkpoint_that_cannot_be_read(storage: Storage, log: DeltaLog) -> None:
+    log.commit(metadata())
+    log.checkpoint(metadata())
+    file = log.folder / "00000000000000000000.checkpoint.parquet"
+    file.write_bytes(file.read_bytes()[:-20])
+    with pytest.raises(LakeError, match="cannot be read"):
+        read_delta_state(storage, TABLE)
+
+
+def test_a_column_that_was_dropped_and_added_again_is_another_one(storage: Storage, log: DeltaLog) -> None:
+    log.commit(metadata())
+    before = read_delta_state(storage, TABLE)
+    again = metadata()
+    again["metaData"]["schemaString"] = again["metaData"]["schemaString"].replace(
+        '"metadata": {}', '"metadata": {"delta.columnMapping.id": 7}', 1
+    )
+    log.commit(again)
+    now = read_delta_state(storage, TABLE)
+    assert before is not None
+    assert now is not None
+    assert now.relation == before.relation
+    change = delta_change(storage, TABLE, now, before.as_input())
+    assert change == Untraceable("moved from version 0 to 1 and has other columns")
 
 
 @pytest.mark.parametrize("content", [b"{", b'{"metaData": {"id": 1}}', b'{"metaData": {"schemaString": "x"}}', b"{}"])

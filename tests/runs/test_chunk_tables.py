@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.lake.delta_logs import COLUMNS, DeltaLog, added, counted, metadata, removed
 from tests.projects import ProjectFolder, run_types, statuses
+from tests.sources.postgres import free_port
 from tidegate.compiler.compiled import Origin
+from tidegate.config import S3Section
 from tidegate.errors import ProjectError, SelectionError, StatementError, TableMissingError
 from tidegate.operations.listings import list_sources
 from tidegate.operations.openlineage import past_run_events
 from tidegate.operations.plan import plan_run
 from tidegate.operations.query import query
 from tidegate.operations.workspace import Workspace
+from tidegate.sources.pings import ping_chunks, ping_project
+from tidegate.storage import s3_bucket
 
 SOURCES = """
 [chunks.sources.dataset_1]
@@ -174,6 +180,20 @@ def test_the_table_is_listed_with_the_sources(lake: ProjectFolder) -> None:
     delta_log(lake)
     (table,) = list_sources(lake.settings).discovery.tables
     assert (len(table.relation.columns), table.problem) == (2, None)
+
+
+def test_a_ping_says_where_the_files_are(lake: ProjectFolder) -> None:
+    ping = ping_project(lake.settings)[-1]
+    assert (ping.name, ping.kind, ping.detail, ping.ok) == ("chunks", "folder", str(lake.root), True)
+
+
+def test_a_ping_says_why_a_bucket_cannot_be_used(lake: ProjectFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(s3_bucket, "_RETRIES", 0)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "one")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hunter22")
+    settings = replace(lake.settings, s3=S3Section(f"http://127.0.0.1:{free_port()}", path_style=True))
+    ping = ping_chunks(replace(settings, chunks=replace(settings.chunks, root="s3://lake/loads")))
+    assert (ping.kind, ping.ok, "cannot be reached" in ping.detail) == ("s3", False, True)
 
 
 def test_openlineage_names_the_folder(lake: ProjectFolder) -> None:

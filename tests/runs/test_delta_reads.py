@@ -109,7 +109,11 @@ CHANGES = (
     "DELETE FROM {table} WHERE region = 'north'",
     "OPTIMIZE {table}",
     "UPDATE {table} SET amount = 0 WHERE region IS NULL",
+    "INSERT INTO {table} VALUES (8, 'west', 80)",
+    "DELETE FROM {table} WHERE id = 8",
+    "INSERT INTO {table} VALUES (9, 'east', 90)",
 )
+"""Enough for a checkpoint."""
 
 
 def test_models_are_updated_from_the_change_feed(lake: DeltaShop) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tidegate.chunks.batch_rows import (
     POSITION,
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 __all__ = ["IcebergTable"]
 
 _LOADS = "tidegate.loads"
-"""A JSON object: the latest loads of the table, each with its last batch."""
+"""A JSON object: the latest loads of the table, each with what its latest batches consist of, by their numbers."""
 
-_MOST_LOADS = 100
+_MOST_LOADS, _MOST_BATCHES = 100, 200
 _SOURCE = "__tidegate_batch"
 
 
@@ -46,30 +46,30 @@ class IcebergTable:
         self._table = table
 
     def has(self, transaction: Transaction) -> bool:
-        return self._loads().get(transaction.application) == [transaction.version, transaction.content]
+        return self._loads().get(transaction.application, {}).get(str(transaction.version)) == transaction.content
 
     def write(self, batch: TableBatch) -> BatchOutcome:
         transaction = batch.transaction
         loads = self._loads()
-        if loads.get(transaction.application, [0])[0] >= transaction.version:
+        batches = loads.pop(transaction.application, {})
+        if any(int(number) >= transaction.version for number in batches):
             return BatchOutcome(applied=False)
         branch = f"load-{uuid.uuid4().hex[:16]}"
         self._catalog.create_branch(branch)
         try:
             session = child_session(self._root, self._catalog.spark_conf(branch), self._catalog.spark_catalog(branch))
             outcome = self._write(session, BranchView(self._catalog, branch), batch)
-            loads.pop(transaction.application, None)
-            latest = [*loads.items(), (transaction.application, [transaction.version, transaction.content])]
-            recorded = json.dumps(dict(latest[-_MOST_LOADS:]))
+            latest = dict([*batches.items(), (str(transaction.version), transaction.content)][-_MOST_BATCHES:])
+            recorded = json.dumps(dict([*loads.items(), (transaction.application, latest)][-_MOST_LOADS:]))
             session.sql(f"ALTER TABLE {self._table.quoted} SET TBLPROPERTIES ('{_LOADS}' = {literal(recorded)})")
             self._catalog.publish(branch, [self._table])
             return outcome
         finally:
             self._catalog.drop_branch(branch)
 
-    def _loads(self) -> dict[str, Any]:
+    def _loads(self) -> dict[str, dict[str, str]]:
         table = BranchView(self._catalog, MAIN).table(self._table)
-        loads: dict[str, Any] = json.loads(table.properties.get(_LOADS, "{}")) if table is not None else {}
+        loads: dict[str, dict[str, str]] = json.loads(table.properties.get(_LOADS, "{}")) if table is not None else {}
         return loads
 
     def _write(self, session: SparkSession, lake: BranchView, batch: TableBatch) -> BatchOutcome:

@@ -80,7 +80,7 @@ def do_load_task(
     spark: SparkSession | None = None,
     listeners: LoadListeners = SILENT,
 ) -> LoadResult:
-    """`spark`: with the tables' format; None: the one of this process, started where there is none, and left running."""
+    """`spark`: with the tables' format; None: the one of this process, started where there is none, left running."""
     storage, chunks = project.storage, project.settings.chunks
     path = task["parent_metadata_s3_path"]
     try:

@@ -40,12 +40,14 @@ class DeltaState:
 
     version: int
     relation: Relation
-    has_feed: bool = False
+    columns: str
+    """A digest of the columns, also of their ids: a column that was dropped and added again is another one."""
+
+    has_feed: bool
     """Its commits record the rows that they change (the change data feed)."""
 
     def as_input(self) -> DeltaInput:
-        columns = blake3(repr(self.relation).encode()).hexdigest(length=16)
-        return DeltaInput(self.table_id, self.version, columns)
+        return DeltaInput(self.table_id, self.version, self.columns)
 
 
 def read_delta_state(storage: Storage, table: str) -> DeltaState | None:
@@ -57,9 +59,11 @@ def read_delta_state(storage: Storage, table: str) -> DeltaState | None:
         metadata = log.metadata()
         schema = json.loads(metadata["schemaString"])
         fields = [Column(field["name"], from_json(field["type"]), field["nullable"]) for field in schema["fields"]]
-        feed = metadata.get("configuration", {}).get(_FEED, "false")
-        return DeltaState(metadata["id"], log.version, Relation(tuple(fields)), feed.lower() == "true")
-    except (ValueError, KeyError, TypeError, FileNotFoundError) as error:
+        columns = blake3(metadata["schemaString"].encode()).hexdigest(length=16)
+        # A checkpoint has pairs where a commit has a mapping.
+        feed = dict(metadata.get("configuration") or ()).get(_FEED, "false")
+        return DeltaState(metadata["id"], log.version, Relation(tuple(fields)), columns, feed.lower() == "true")
+    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
         raise _unreadable(storage, table, error) from error
 
 

@@ -52,7 +52,7 @@ class DeltaInput:
     table_id: str
     version: int
     columns: str
-    """A digest of the names and types."""
+    """A digest of the columns."""
 
 
 @dataclass(frozen=True, slots=True)
