@@ -114,8 +114,9 @@ def _process_lines(result: ProcessResult) -> Iterator[OutputLine]:
         yield "`tidegate chunks errors` shows rejected rows with their reasons."
     for name, asked in result.not_evaluated.items():
         yield f"{name}: not evaluated: {', '.join(asked)}"
+    yield from (f"warning: {warning}" for warning in result.warnings)
     yield from _failure_lines(result.failures)
-    if not result.runs and not result.failures:
+    if not result.runs and not result.failures and not result.warnings:
         yield "No chunk waits to be processed."
 
 
