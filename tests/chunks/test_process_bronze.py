@@ -82,7 +82,7 @@ def shop(tmp_path: Path) -> ChunkShop:
 
 def test_rows_are_typed_or_rejected_with_their_reasons(shop: ChunkShop, spark: SparkSession) -> None:
     shop.deliver("a.jsonl", [*GOOD, BAD[0], *BAD])
-    shop.deliver("b.jsonl", [{"note": "later", "id": "7", "amount": 1.1, "unknown": 1}])
+    shop.deliver("b.jsonl", [{"note": "later", "id": "7", "amount": 1.1, "_metadata": 1, "_op": "delete"}])
     shop.chunk()
     reported: list[ProcessProgress] = []
     project = open_chunk_project(shop.root)

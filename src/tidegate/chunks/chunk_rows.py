@@ -105,8 +105,8 @@ def _named(cast: object, field: object) -> object:
     return cast(f.col(quote(field.name)), field.dataType).alias(field.name)  # type: ignore[operator,attr-defined]
 
 
-_FILE = f"substring_index(_metadata.file_path, '/', -2) AS {_KEY}"
-"""The run and the chunk, which need no escapes in a URI."""
+_FILE = f"substring_index(input_file_name(), '/', -2) AS {_KEY}"
+"""The run and the chunk, which need no escapes in a URI. A column of a raw file may be called `_metadata`."""
 
 
 def _key(path: str) -> str:

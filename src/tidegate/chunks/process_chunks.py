@@ -38,7 +38,7 @@ __all__ = ["jobs_of", "process_chunks"]
 _MOST_CHUNKS, _MOST_BYTES = 250, 512 << 20
 """Of one job: each task of Spark holds what it writes of each of its chunks in memory."""
 
-_VALID, _REJECTED, _OF = "valid", "rejected", "chunk_of"
+_VALID, _REJECTED, _OF = "valid", "rejected", "__tidegate_chunk"
 _SETTINGS = {
     "spark.sql.maxConcurrentOutputFileWriters": str(_MOST_CHUNKS),  # else Spark would sort the rows by their chunk
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
