@@ -139,9 +139,8 @@ def process_tasks(
                     continue
                 except (pa.ArrowException, OSError) as error:
                     broken.append(f"{path} ({str(error).splitlines()[0].rstrip('.')})")
-        with _of_this_process(project, chunks) as own_chunks:
-            if own_chunks:
-                done += _process(project, source, own_chunks, session, report)
+        if chunks:
+            done += _process(project, source, chunks, session, report)
     return done, _broken(project, broken) if broken else None
 
 
@@ -161,11 +160,13 @@ def settled_chunks(project: ChunkProject, parent_path: str, paths: Sequence[str]
     """Those that are to be processed. Raw chunks whose result is there, or in the table, are deleted: a killed process
     left them."""
     storage = project.storage
+    described = {path for path in paths if _has_result(project, path)}
+    # A load counts a chunk before it removes the result, so the parent is read after the results were looked for.
     parent = BronzeToSilverProcessingMetadata.load(storage, parent_path)
     loaded = set(parent.processed_chunks)
     is_stale = False
     for path in paths:
-        if processed_path(path) in loaded or _has_result(project, path):
+        if path in described or processed_path(path) in loaded:
             storage.delete(path)
             is_stale = True
         else:
@@ -206,8 +207,8 @@ def _process(
         def note(share: float, done: int = done, rows: int = rows, of_job: int = of_job) -> None:
             report(ProcessProgress(source, done, len(chunks), rows + int(share * of_job), all_rows))
 
-        with watched_tasks(spark, note):
-            for metadata in process_chunks(spark, project.storage, source, rules, some):
+        with _of_this_process(project, some) as own, watched_tasks(spark, note):
+            for metadata in process_chunks(spark, project.storage, source, rules, own) if own else ():
                 parent = metadata.parent_metadata_s3_path
                 run = runs.setdefault(parent, ProcessedRun(parent, source))
                 run.chunks += 1
