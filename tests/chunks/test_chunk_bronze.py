@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from pathlib import Path
 
@@ -113,6 +114,13 @@ def test_the_same_file_delivered_again_is_another_delivery(shop: ChunkShop) -> N
     first, second, third = shop.parents()
     assert (second.run_id, third.run_id) == (f"{first.run_id}-2", f"{first.run_id}-3")
     assert len(shop.raw_chunks()) == 9
+
+
+def test_files_are_taken_in_the_order_in_which_they_came(shop: ChunkShop) -> None:
+    for name, moment in (("a", 300), ("b", 100), ("c", 200)):
+        os.utime(shop.deliver(f"{name}.jsonl", RECORDS), (moment, moment))
+    shop.chunk()
+    assert [parent.input_raw_file[-7:-6] for parent in shop.parents()] == ["b", "c", "a"]
 
 
 def test_a_name_that_comes_again_with_other_content_is_another_file(shop: ChunkShop) -> None:

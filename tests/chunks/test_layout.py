@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
+from tidegate.chunks.chunk_rows import RawChunk
 from tidegate.chunks.layout import CHUNK_METADATA, PROCESSED, RAW, ChunkPath, RunFolder, chunk_path, run_of
+from tidegate.chunks.process_chunks import jobs_of
 from tidegate.chunks.source_files import belongs_to
 from tidegate.config import ChunkSource
 
@@ -45,3 +48,11 @@ def test_a_path_that_is_something_else(path: str) -> None:
 )
 def test_a_file_belongs_to_the_source_whose_pattern_it_matches(pattern: str, path: str, belongs: bool) -> None:
     assert belongs_to(path, ChunkSource("orders", pattern)) is belongs
+
+
+def test_chunks_are_processed_in_few_jobs_that_fit_into_memory() -> None:
+    small = RawChunk("a", pa.schema([]), 10_000, 2 << 20)
+    large = RawChunk("b", pa.schema([]), 10_000, 1 << 30)
+    assert [len(job) for job in jobs_of([small] * 300)] == [250, 50]
+    assert [len(job) for job in jobs_of([small, large, large, small, small])] == [1, 1, 1, 2]
+    assert list(jobs_of([])) == []

@@ -82,7 +82,7 @@ def shop(tmp_path: Path) -> ChunkShop:
 
 def test_rows_are_typed_or_rejected_with_their_reasons(shop: ChunkShop, spark: SparkSession) -> None:
     shop.deliver("a.jsonl", [*GOOD, BAD[0], *BAD])
-    shop.deliver("b.jsonl", [{"note": "later", "id": "7", "amount": 1.1, "unknown": 1}])
+    shop.deliver("b.jsonl", [{"note": "later", "id": "7", "amount": 1.1, "_metadata": 1, "_op": "delete"}])
     shop.chunk()
     reported: list[ProcessProgress] = []
     project = open_chunk_project(shop.root)
@@ -232,7 +232,7 @@ def test_a_model_is_held_as_a_contract_is(shop: ChunkShop, spark: SparkSession) 
 def test_a_quality_rule_about_a_row_is_held(shop: ChunkShop, spark: SparkSession) -> None:
     rule = "    quality: [{type: sql, name: sane, query: 'amount > 100 AND note IS NULL', mustBe: 0}]\n"
     (shop.root / "orders.odcs.yml").write_text(CONTRACT + rule)
-    shop.deliver("a.jsonl", [*GOOD, {"id": 8, "amount": 200}, {"id": 9, "amount": 200, "note": ""}])
+    shop.deliver("a.jsonl", [*GOOD, {"id": 8, "amount": 200}, {"id": 9, "amount": 200, "note": "x"}])
     shop.chunk()
     (done,) = process(shop, spark)
     assert (done.chunks, done.metrics.success, done.metrics.failed) == (3, 6, 1)

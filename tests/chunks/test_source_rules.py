@@ -227,3 +227,14 @@ def test_a_model_that_is_not_there(tmp_path: Path, text: str, name: str, problem
     with pytest.raises(ConfigError) as caught:
         rules_of_model(tmp_path, text, name)
     assert problem in str(caught.value)
+
+
+def test_projects_may_have_modules_of_one_name(tmp_path: Path) -> None:
+    for name, column in (("one", "a"), ("two", "b")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "shop_of_two_projects.py").write_text(
+            f"{IMPORTS}class Order(BaseModel):\n    id: int\n    {column}: str\n"
+        )
+    source = ChunkSource("orders", "orders/**", model="shop_of_two_projects:Order", primary_key=("id",))
+    for name, column in (("one", "a"), ("two", "b"), ("one", "a")):
+        assert [each.name for each in source_rules(tmp_path / name, source).columns] == ["id", column]

@@ -91,6 +91,13 @@ def test_unreadable_metadata_is_named_and_hides_nothing_else(shop: ChunkShop, ti
     assert shown.code == 1
     assert f"the metadata {first.metadata_s3_path} cannot be read" in shown.out
     assert second.run_id in shown.out
+    for path in (shop.root / f"chunked_bronze/orders/{second.run_id}").iterdir():
+        path.unlink()
+    processed = tidegate("chunks", "process")
+    assert processed.code == 1
+    assert f"warning: the metadata {first.metadata_s3_path} cannot be read" in processed.out
+    shop.deliver("c.jsonl", RECORDS)
+    assert "bronze/orders/c.jsonl: 3 chunks" in tidegate("chunks", "chunk").out
 
 
 @pytest.mark.parametrize("job", ["chunks process", "process-bronze", "chunks load", "load-bronze"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,15 @@ from tidegate.chunks.source_files import RawFile, UnclaimedFile, raw_files
 
 __all__ = ["chunk_tasks", "do_chunk_task", "get_tasks", "process_task", "result_of"]
 
+_log = logging.getLogger(__name__)
+
 
 def get_tasks(project: str | Path = ".", source: str | None = None) -> list[dict[str, Any]]:
-    """One for each raw file that waits in bronze. Raises ConfigError and SelectionError."""
-    return chunk_tasks(open_chunk_project(project), source)[0]
+    """One for each raw file that waits in bronze, the oldest first. Raises ConfigError and SelectionError."""
+    tasks, unclaimed = chunk_tasks(open_chunk_project(project), source)
+    for file in unclaimed:
+        _log.warning("%s is left alone: %s; %s", file.path, file.reason, file.remedy)
+    return tasks
 
 
 def process_task(task: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -41,13 +47,17 @@ def chunk_tasks(project: ChunkProject, source: str | None) -> tuple[list[dict[st
     for name in sources:
         for parent in unfinished_runs(storage, name):
             unfinished.setdefault(parent.input_raw_file, []).append(parent.metadata_s3_path)
-    tasks, unclaimed = [], []
+    claimed: list[RawFile] = []
+    unclaimed = []
     # Every source, because a file that two of them claim belongs to none.
     for file in raw_files(storage, project.settings.chunks.sources):
         if isinstance(file, UnclaimedFile):
             unclaimed.append(file)
         elif file.source.name in sources:
-            tasks.append(_task(project, file, unfinished.pop(file.path, [])))
+            claimed.append(file)
+    # The rows of a later file replace those of an earlier one.
+    claimed.sort(key=lambda file: (file.modified, file.path))
+    tasks = [_task(project, file, unfinished.pop(file.path, [])) for file in claimed]
     for path, parents in unfinished.items():
         name = BronzeToSilverProcessingMetadata.load(storage, parents[0]).data_source
         tasks.append(project.task(data_source=name, raw_file_s3_path=path, unfinished=parents))

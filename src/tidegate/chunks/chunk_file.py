@@ -26,7 +26,7 @@ from tidegate.chunks.metadata import BronzeToSilverProcessingMetadata, Processin
 from tidegate.chunks.reading.raw_file import read_pieces, require_format
 from tidegate.chunks.table_lease import leased
 from tidegate.config import ChunkSource, ChunksSection
-from tidegate.errors import RawFileError
+from tidegate.errors import RawFileError, StorageError
 from tidegate.faults import fault
 from tidegate.storage import Storage
 
@@ -95,6 +95,8 @@ def unfinished_runs(storage: Storage, source: str) -> Iterator[BronzeToSilverPro
             parent = BronzeToSilverProcessingMetadata.load(storage, folder.metadata)
         except FileNotFoundError:
             _remove_abandoned(storage, folder)
+            continue
+        except StorageError:  # process, load and status report it
             continue
         if parent.is_chunked:
             remove_folder(storage, folder.chunking)

@@ -34,6 +34,8 @@ class RawChunk:
     path: str
     schema: pa.Schema
     rows: int
+    bytes: int
+    """Without compression."""
 
     @property
     def is_text(self) -> bool:
@@ -44,7 +46,9 @@ def read_chunk(storage: Storage, path: str) -> RawChunk:
     """From its footer. Raises FileNotFoundError, and ArrowInvalid or OSError for what is no whole file."""
     with storage.open(path) as file:
         footer = parquet.ParquetFile(file)
-        return RawChunk(path, footer.schema_arrow, footer.metadata.num_rows)
+        about = footer.metadata
+        size = sum(about.row_group(number).total_byte_size for number in range(about.num_row_groups))
+        return RawChunk(path, footer.schema_arrow, about.num_rows, size)
 
 
 def rows_of(session: SparkSession, storage: Storage, chunks: Sequence[RawChunk]) -> DataFrame:
@@ -101,8 +105,8 @@ def _named(cast: object, field: object) -> object:
     return cast(f.col(quote(field.name)), field.dataType).alias(field.name)  # type: ignore[operator,attr-defined]
 
 
-_FILE = f"substring_index(_metadata.file_path, '/', -2) AS {_KEY}"
-"""The run and the chunk, which need no escapes in a URI."""
+_FILE = f"substring_index(input_file_name(), '/', -2) AS {_KEY}"
+"""The run and the chunk, which need no escapes in a URI. A column of a raw file may be called `_metadata`."""
 
 
 def _key(path: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -42,6 +43,8 @@ __all__ = [
     "settled_chunks",
 ]
 
+_log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class ProcessProgress:
@@ -72,7 +75,11 @@ class ProcessedRun:
 
 def get_tasks(project: str | Path = ".", source: str | None = None) -> list[dict[str, Any]]:
     """One for each raw file with chunks that wait. Raises ConfigError and SelectionError."""
-    return pending_tasks(open_chunk_project(project), source)
+    problems: list[str] = []
+    tasks = pending_tasks(open_chunk_project(project), source, problems)
+    for problem in problems:
+        _log.warning(problem)
+    return tasks
 
 
 def process_task(task: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -83,8 +90,8 @@ def process_task(task: Mapping[str, Any]) -> dict[str, Any] | None:
     return done[0].document() if done else None
 
 
-def pending_tasks(project: ChunkProject, source: str | None) -> list[dict[str, Any]]:
-    """What killed processes left of chunks that are all processed is removed."""
+def pending_tasks(project: ChunkProject, source: str | None, problems: list[str] | None = None) -> list[dict[str, Any]]:
+    """What killed processes left of chunks that are all processed is removed. `problems` gets what cannot be read."""
     tasks = []
     for name in project.sources(source):
         by_run: dict[RunFolder, list[str]] = {}
@@ -97,7 +104,12 @@ def pending_tasks(project: ChunkProject, source: str | None) -> list[dict[str, A
             if not paths:
                 remove_folder(project.storage, folder.processing)
                 continue
-            parent = _parent(project, folder)
+            try:
+                parent = _parent(project, folder)
+            except StorageError as error:
+                if problems is not None:
+                    problems.append(f"{error}; {error.remedy}")
+                continue
             if parent is not None and parent.is_chunked:
                 paths.sort(key=_number)
                 metadata = folder.metadata
@@ -180,7 +192,7 @@ def _process(
     session: Callable[[], SparkSession] | None,
     report: Callable[[ProcessProgress], None],
 ) -> list[ProcessedRun]:
-    from tidegate.chunks.process_chunks import MOST_CHUNKS, process_chunks
+    from tidegate.chunks.process_chunks import jobs_of, process_chunks
 
     rules: SourceRules = source_rules(project.settings.root, project.source(source))
     spark = _open(project) if session is None else session()
@@ -188,8 +200,7 @@ def _process(
     runs: dict[str, ProcessedRun] = {}
     done = rows = 0
     report(ProcessProgress(source, 0, len(chunks), 0, all_rows))
-    for start in range(0, len(chunks), MOST_CHUNKS):
-        some = chunks[start : start + MOST_CHUNKS]
+    for some in jobs_of(chunks):
         of_job = sum(chunk.rows for chunk in some)
 
         def note(share: float, done: int = done, rows: int = rows, of_job: int = of_job) -> None:

@@ -33,14 +33,14 @@ from tidegate.storage import Storage
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["MOST_CHUNKS", "process_chunks"]
+__all__ = ["jobs_of", "process_chunks"]
 
-MOST_CHUNKS = 500
-"""Of one job: each task of Spark holds a file open for each of its chunks."""
+_MOST_CHUNKS, _MOST_BYTES = 250, 512 << 20
+"""Of one job: each task of Spark holds what it writes of each of its chunks in memory."""
 
-_VALID, _REJECTED, _OF = "valid", "rejected", "chunk_of"
+_VALID, _REJECTED, _OF = "valid", "rejected", "__tidegate_chunk"
 _SETTINGS = {
-    "spark.sql.maxConcurrentOutputFileWriters": str(MOST_CHUNKS),  # else Spark would sort the rows by their chunk
+    "spark.sql.maxConcurrentOutputFileWriters": str(_MOST_CHUNKS),  # else Spark would sort the rows by their chunk
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "parquet.block.size": str(16 << 20),
 }
@@ -54,10 +54,22 @@ class _Results:
     rejected: Sequence[str]
 
 
+def jobs_of(chunks: Sequence[RawChunk]) -> Iterator[list[RawChunk]]:
+    """As few as the memory of Spark allows."""
+    job: list[RawChunk] = []
+    for chunk in chunks:
+        if job and (len(job) == _MOST_CHUNKS or sum(each.bytes for each in job) + chunk.bytes > _MOST_BYTES):
+            yield job
+            job = []
+        job.append(chunk)
+    if job:
+        yield job
+
+
 def process_chunks(
     session: SparkSession, storage: Storage, source: str, rules: SourceRules, chunks: Sequence[RawChunk]
 ) -> list[ChunkProcessingMetadata]:
-    """At most MOST_CHUNKS, each readable and none processed. Raises QueryError for rules that cannot be followed."""
+    """Those of one job, each readable and none processed. Raises QueryError for rules that cannot be followed."""
     began = datetime.now(UTC)
     places = [place for chunk in chunks if (place := chunk_path(chunk.path)) is not None]
     # Of the last file: its last chunk is put in place last, so until then the folder is known to be in use.

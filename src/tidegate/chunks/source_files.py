@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
 
 from tidegate.chunks.layout import BRONZE
@@ -22,6 +23,7 @@ class RawFile:
     path: str
     source: ChunkSource
     size: int
+    modified: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ def _is_looked_at(path: str) -> bool:
 def _claimed(file: StoredFile, sources: Iterable[ChunkSource]) -> RawFile | UnclaimedFile:
     owners = [source for source in sources if belongs_to(file.path, source)]
     if len(owners) == 1:
-        return RawFile(file.path, owners[0], file.size)
+        return RawFile(file.path, owners[0], file.size, file.modified)
     if owners:
         names = " and ".join(f"[chunks.sources.{source.name}]" for source in owners)
         return UnclaimedFile(file.path, f"it matches the patterns of {names}", "make the patterns exclude each other")

@@ -96,7 +96,7 @@ def model_rules(root: Path, name: str, source: str) -> SourceRules:
             problems.append(f"{name}.{field_name}: {error}")
     if problems:
         raise ConfigError(
-            f"the model {name} cannot be held by Spark",
+            f"the model {name} has rules that cannot be held for all rows at once",
             problems=problems,
             where=f"[chunks.sources.{source}]",
             remedy="Express these as types and constraints of fields, or write an ODCS contract.",
@@ -107,8 +107,7 @@ def model_rules(root: Path, name: str, source: str) -> SourceRules:
 
 def _imported(root: Path, name: str) -> type[BaseModel]:
     module_name, _, class_name = name.partition(":")
-    if str(root) not in sys.path:
-        sys.path.insert(0, str(root))
+    _prefer_project(root, module_name)
     where = f"the model {name}"
     try:
         found: Any = importlib.import_module(module_name)
@@ -128,6 +127,15 @@ def _imported(root: Path, name: str) -> type[BaseModel]:
     if not (isinstance(found, type) and issubclass(found, BaseModel)):
         raise ConfigError(f"{where} is no pydantic model", where=str(root), remedy="name a subclass of BaseModel")
     return found
+
+
+def _prefer_project(root: Path, module_name: str) -> None:
+    """A process that works on several projects may have imported a module of this name from another one."""
+    sys.path[:] = [str(root), *(path for path in sys.path if path != str(root))]
+    own = root.joinpath(*module_name.split(".")).with_suffix(".py")
+    known = sys.modules.get(module_name)
+    if own.is_file() and known is not None and getattr(known, "__file__", None) != str(own):
+        del sys.modules[module_name]
 
 
 def _problems_of(model: type[BaseModel], path: str) -> Iterator[str]:

@@ -82,7 +82,8 @@ def _chunk_lines(result: ChunkResult) -> Iterator[OutputLine]:
 
 def _failure_lines(failures: list[Failure]) -> Iterator[OutputLine]:
     for failure in failures:
-        yield f"failed: {failure.error}"
+        what = "" if failure.what in str(failure.error) else f"{failure.what}: "
+        yield f"failed: {what}{failure.error}"
         yield from (f"  {problem}" for problem in getattr(failure.error, "problems", ()))
         if failure.error.remedy:
             yield f"  {failure.error.remedy}"
@@ -113,8 +114,9 @@ def _process_lines(result: ProcessResult) -> Iterator[OutputLine]:
         yield "`tidegate chunks errors` shows rejected rows with their reasons."
     for name, asked in result.not_evaluated.items():
         yield f"{name}: not evaluated: {', '.join(asked)}"
+    yield from (f"warning: {warning}" for warning in result.warnings)
     yield from _failure_lines(result.failures)
-    if not result.runs and not result.failures:
+    if not result.runs and not result.failures and not result.warnings:
         yield "No chunk waits to be processed."
 
 

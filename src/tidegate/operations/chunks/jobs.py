@@ -36,7 +36,8 @@ class Failure:
     error: TidegateError
 
     def document(self) -> dict[str, Any]:
-        return {"what": self.what, "message": str(self.error), "remedy": self.error.remedy}
+        problems = list(getattr(self.error, "problems", ()))
+        return {"what": self.what, "message": str(self.error), "problems": problems, "remedy": self.error.remedy}
 
 
 @dataclass(slots=True)
@@ -84,14 +85,17 @@ class ProcessResult:
     not_evaluated: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """By source, what its contract asks for beside and nothing holds rows to."""
 
+    warnings: list[str] = field(default_factory=list)
+
     @property
     def exit_code(self) -> int:
-        return 1 if self.failures else 0
+        return 1 if self.failures or self.warnings else 0
 
     def document(self) -> dict[str, Any]:
         return {
             "runs": [run.document() for run in self.runs],
             "not_evaluated": {name: list(texts) for name, texts in self.not_evaluated.items()},
+            "warnings": list(self.warnings),
             "failures": [failure.document() for failure in self.failures],
         }
 
@@ -112,7 +116,7 @@ def process(
         return open_spark(workspace.settings, notify)
 
     by_source: dict[str, list[dict[str, Any]]] = {}
-    for task in pending_tasks(project, source):
+    for task in pending_tasks(project, source, result.warnings):
         by_source.setdefault(task["data_source"], []).append(task)
     for name, tasks in by_source.items():
         try:
