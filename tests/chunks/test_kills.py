@@ -93,5 +93,33 @@ def test_killed_at_any_point_the_rows_are_there_once(tmp_path: Path, delta: Spar
     assert outside - {"tidegate.toml", "orders.odcs.yml"} == expected
 
 
+def test_two_processes_at_once_lose_and_double_nothing(tmp_path: Path, delta: SparkSession) -> None:
+    """Both take whatever they find: two files of one source, and one of another."""
+    customers = TOML.partition("[chunks.sources.orders]")[2].replace("orders", "customers")
+    (tmp_path / "tidegate.toml").write_text(f"{TOML}[chunks.sources.customers]{customers}")
+    for name in ("orders", "customers"):
+        (tmp_path / f"{name}.odcs.yml").write_text(CONTRACT.replace("orders", name))
+    for path, first in (("orders/a.json", 0), ("orders/b.json", 20), ("customers/c.json", 0)):
+        file = tmp_path / "bronze" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("\n".join(json.dumps({"id": n, "v": f"v{n}"}) for n in range(first, first + 45)))
+    command = [sys.executable, "-m", "tests.chunks.all_jobs", str(tmp_path)]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for _ in range(2)]
+    outputs = [process.communicate(timeout=240)[0].decode() for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], outputs
+    assert run_all(tmp_path, delta).failures == []
+    storage = open_storage(tmp_path)
+    session = delta_session(load_settings(tmp_path), delta)
+    for name, last in (("orders", 65), ("customers", 45)):
+        relation = DeltaTable(session, storage, f"silver/{name}/records.delta").relation
+        rows = sorted(tuple(row) for row in session.sql(f"SELECT id, v FROM {relation}").collect())
+        assert rows == [(number, f"v{number}") for number in range(last)]
+    paths = [file.path for file in storage.list("archived_bronze") if file.path.endswith("/metadata.json")]
+    parents = [BronzeToSilverProcessingMetadata.load(storage, path) for path in paths]
+    assert [parent.metrics for parent in parents] == [ProcessingMetrics(success=45)] * 3
+    assert all(parent.end_timestamp for parent in parents)
+    assert [file.path for file in storage.list("chunked_bronze")] == []
+
+
 def row(number: int) -> dict[str, Any]:
     return {"id": number, "v": None if number in BAD else f"v{number}"}
