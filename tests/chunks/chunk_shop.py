@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 from tidegate.chunks import chunk_bronze
 from tidegate.chunks.layout import RAW, chunk_path
-from tidegate.chunks.metadata import BronzeToSilverProcessingMetadata
+from tidegate.chunks.processing_metadata import BronzeToSilverProcessingMetadata
 
 ROOT = Path(__file__).parents[2]
 CONTRACT = """\

@@ -12,7 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidegate.chunks.layout import RunFolder
-from tidegate.chunks.metadata import BronzeToSilverProcessingMetadata, ChunkProcessingMetadata, ProcessingMetrics
+from tidegate.chunks.processing_metadata import (
+    BronzeToSilverProcessingMetadata,
+    ChunkProcessingMetadata,
+    ProcessingMetrics,
+)
 from tidegate.storage import Storage
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -12,7 +12,7 @@ import pytest
 from tests.chunks.deliveries import NOW, Delivery, deliver, numbered
 from tidegate.chunks import bronze_loader
 from tidegate.chunks.bronze_loader import BronzeLoader, LoadProgress, LoadResult
-from tidegate.chunks.metadata import PendingBatch, ProcessingMetrics
+from tidegate.chunks.processing_metadata import PendingBatch, ProcessingMetrics
 from tidegate.chunks.table_batch import BatchOutcome, TableBatch, TableKey, Transaction
 from tidegate.chunks.write_retries import WriteRetries
 from tidegate.errors import FailureKind, LakeUnavailableError, StorageError, StrategyError

@@ -12,7 +12,7 @@ from pyarrow import parquet
 from tests.chunks.chunk_shop import ChunkShop, kill
 from tidegate.chunks import chunk_bronze, chunk_file
 from tidegate.chunks.chunk_project import open_chunk_project
-from tidegate.chunks.requeue import requeue
+from tidegate.chunks.requeued_files import requeue
 from tidegate.errors import RawFileError, SelectionError
 
 RECORDS = [{"id": number, "amount": "1.50"} for number in range(7)]

@@ -15,7 +15,7 @@ import pytest
 from tests.chunks.all_jobs import run_all
 from tests.conftest import QUICK_JVM
 from tidegate.chunks.delta_table import DeltaTable, delta_session
-from tidegate.chunks.metadata import BronzeToSilverProcessingMetadata, ProcessingMetrics
+from tidegate.chunks.processing_metadata import BronzeToSilverProcessingMetadata, ProcessingMetrics
 from tidegate.config import load_settings
 from tidegate.faults import FAULT_POINTS
 from tidegate.storage import open_storage

@@ -17,7 +17,7 @@ import pytest
 from tests.chunks.deliveries import Delivery, Rows, deliver, numbered
 from tidegate.chunks import bronze_loader, delta_table
 from tidegate.chunks.chunk_project import ChunkProject, open_chunk_project
-from tidegate.chunks.metadata import ProcessingMetrics
+from tidegate.chunks.processing_metadata import ProcessingMetrics
 from tidegate.config import ChunkSource, MaintenanceSection
 from tidegate.faults import FAULT_POINTS
 from tidegate.operations.chunks.jobs import LoadsResult, load

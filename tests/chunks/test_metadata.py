@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.chunks.metadata import (
+from tidegate.chunks.processing_metadata import (
     BronzeToSilverProcessingMetadata,
     ChunkProcessingMetadata,
     PendingBatch,

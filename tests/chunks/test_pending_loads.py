@@ -8,8 +8,8 @@ import pytest
 
 from tests.chunks.deliveries import NOW, deliver, numbered
 from tidegate.chunks.load_bronze import get_tasks
-from tidegate.chunks.metadata import PendingBatch
 from tidegate.chunks.pending_loads import PendingLoad, pending_loads
+from tidegate.chunks.processing_metadata import PendingBatch
 from tidegate.storage import Storage, open_storage
 
 

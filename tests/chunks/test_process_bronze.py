@@ -14,8 +14,8 @@ from pyarrow import parquet
 
 from tests.chunks.chunk_shop import CONTRACT, ChunkShop
 from tidegate.chunks.chunk_project import open_chunk_project
-from tidegate.chunks.metadata import BronzeToSilverProcessingMetadata, ChunkProcessingMetadata
 from tidegate.chunks.process_bronze import ProcessedRun, ProcessProgress, get_tasks, pending_tasks, process_tasks
+from tidegate.chunks.processing_metadata import BronzeToSilverProcessingMetadata, ChunkProcessingMetadata
 from tidegate.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.chunks.chunk_shop import CONTRACT
-from tidegate.chunks.rules.source_rules import SourceRules, source_rules
+from tidegate.chunks.rules.source_rules import ChunkRules, source_rules
 from tidegate.config import ChunkSource
 from tidegate.errors import ConfigError, ContractValidationError
 
@@ -23,13 +23,13 @@ from pydantic import *
 """
 
 
-def rules_of_contract(root: Path, text: str, **settings: object) -> SourceRules:
+def rules_of_contract(root: Path, text: str, **settings: object) -> ChunkRules:
     (root / "orders.odcs.yml").write_text(text)
     source = ChunkSource("orders", "orders/**", contract="orders.odcs.yml", **settings)  # type: ignore[arg-type]
     return source_rules(root, source)
 
 
-def rules_of_model(root: Path, text: str, name: str = "Order") -> SourceRules:
+def rules_of_model(root: Path, text: str, name: str = "Order") -> ChunkRules:
     module = f"models_of_source_rules_{next(_MODULES)}"
     (root / f"{module}.py").write_text(IMPORTS + text)
     return source_rules(root, ChunkSource("orders", "orders/**", model=f"{module}:{name}", primary_key=("id",)))

@@ -16,13 +16,13 @@ from typing import Any
 from tidegate.chunks.folders import remove_empty_folders
 from tidegate.chunks.layout import chunk_path
 from tidegate.chunks.load_batches import ChunkDamage, LoadBatch, ReadyChunk, gather, read_chunk
-from tidegate.chunks.metadata import (
+from tidegate.chunks.pending_loads import remove_chunk
+from tidegate.chunks.processing_metadata import (
     BronzeToSilverProcessingMetadata,
     ChunkProcessingMetadata,
     PendingBatch,
     ProcessingMetrics,
 )
-from tidegate.chunks.pending_loads import remove_chunk
 from tidegate.chunks.table_batch import BatchOutcome, LoadTable, TableBatch, TableKey, Transaction
 from tidegate.chunks.write_retries import WriteRetries
 from tidegate.errors import StorageError, TidegateError

@@ -16,7 +16,7 @@ from tidegate.chunks.chunk_file import (
     unfinished_runs,
 )
 from tidegate.chunks.chunk_project import ChunkProject, open_chunk_project
-from tidegate.chunks.metadata import BronzeToSilverProcessingMetadata
+from tidegate.chunks.processing_metadata import BronzeToSilverProcessingMetadata
 from tidegate.chunks.source_files import RawFile, UnclaimedFile, raw_files
 
 __all__ = ["chunk_tasks", "do_chunk_task", "get_tasks", "process_task", "result_of"]

@@ -22,7 +22,7 @@ from blake3 import blake3
 from tidegate.chunks.chunk_writer import ChunkWriter
 from tidegate.chunks.folders import remove_empty_folders, remove_folder
 from tidegate.chunks.layout import CHUNKED, RunFolder, chunk_path, run_of_pending
-from tidegate.chunks.metadata import BronzeToSilverProcessingMetadata, ProcessingMetrics
+from tidegate.chunks.processing_metadata import BronzeToSilverProcessingMetadata, ProcessingMetrics
 from tidegate.chunks.reading.raw_file import read_pieces, require_format
 from tidegate.chunks.table_lease import leased
 from tidegate.config import ChunkSource, ChunksSection

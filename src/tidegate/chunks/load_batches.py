@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from tidegate.chunks.metadata import ChunkProcessingMetadata
+from tidegate.chunks.processing_metadata import ChunkProcessingMetadata
 from tidegate.storage import Storage
 
 __all__ = ["ChunkDamage", "LoadBatch", "ReadyChunk", "gather", "read_chunk"]

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from tidegate.chunks.bronze_loader import BronzeLoader, LoadProgress, LoadResult
 from tidegate.chunks.chunk_project import ChunkProject, open_chunk_project
 from tidegate.chunks.layout import lease_folder
-from tidegate.chunks.metadata import BronzeToSilverProcessingMetadata
 from tidegate.chunks.pending_loads import PendingLoads, pending_loads
+from tidegate.chunks.processing_metadata import BronzeToSilverProcessingMetadata
 from tidegate.chunks.rules.source_rules import source_rules
 from tidegate.chunks.table_batch import LoadTable, TableKey
 from tidegate.chunks.table_lease import leased

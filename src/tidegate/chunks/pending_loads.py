@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tidegate.chunks.layout import CHUNK_METADATA, CHUNKED, PROCESSED, RAW, RunFolder, chunk_path
-from tidegate.chunks.metadata import BronzeToSilverProcessingMetadata, ChunkProcessingMetadata
+from tidegate.chunks.processing_metadata import BronzeToSilverProcessingMetadata, ChunkProcessingMetadata
 from tidegate.errors import StorageError
 from tidegate.storage import Storage
 

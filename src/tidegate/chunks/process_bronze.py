@@ -24,8 +24,12 @@ from tidegate.chunks.layout import (
     run_of,
     run_of_pending,
 )
-from tidegate.chunks.metadata import BronzeToSilverProcessingMetadata, ChunkProcessingMetadata, ProcessingMetrics
-from tidegate.chunks.rules.source_rules import SourceRules, source_rules
+from tidegate.chunks.processing_metadata import (
+    BronzeToSilverProcessingMetadata,
+    ChunkProcessingMetadata,
+    ProcessingMetrics,
+)
+from tidegate.chunks.rules.source_rules import ChunkRules, source_rules
 from tidegate.chunks.table_lease import leased
 from tidegate.chunks.task_progress import watched_tasks
 from tidegate.errors import RawFileError, StorageError
@@ -195,7 +199,7 @@ def _process(
 ) -> list[ProcessedRun]:
     from tidegate.chunks.process_chunks import jobs_of, process_chunks
 
-    rules: SourceRules = source_rules(project.settings.root, project.source(source))
+    rules: ChunkRules = source_rules(project.settings.root, project.source(source))
     spark = _open(project) if session is None else session()
     all_rows = sum(chunk.rows for chunk in chunks)
     runs: dict[str, ProcessedRun] = {}

@@ -23,8 +23,8 @@ from pyarrow import parquet
 from tidegate.chunks.chunk_rows import CHUNK, RawChunk, rows_of
 from tidegate.chunks.folders import remove_folder
 from tidegate.chunks.layout import METADATA, ChunkPath, chunk_path
-from tidegate.chunks.metadata import ChunkProcessingMetadata, ProcessingMetrics
-from tidegate.chunks.rules.source_rules import SourceRules
+from tidegate.chunks.processing_metadata import ChunkProcessingMetadata, ProcessingMetrics
+from tidegate.chunks.rules.source_rules import ChunkRules
 from tidegate.errors import QualityError
 from tidegate.faults import fault
 from tidegate.names import literal, quote
@@ -67,7 +67,7 @@ def jobs_of(chunks: Sequence[RawChunk]) -> Iterator[list[RawChunk]]:
 
 
 def process_chunks(
-    session: SparkSession, storage: Storage, source: str, rules: SourceRules, chunks: Sequence[RawChunk]
+    session: SparkSession, storage: Storage, source: str, rules: ChunkRules, chunks: Sequence[RawChunk]
 ) -> list[ChunkProcessingMetadata]:
     """Those of one job, each readable and none processed. Raises QueryError for rules that cannot be followed."""
     began = datetime.now(UTC)
@@ -90,7 +90,7 @@ def process_chunks(
 def _write(
     session: SparkSession,
     storage: Storage,
-    rules: SourceRules,
+    rules: ChunkRules,
     chunks: Sequence[RawChunk],
     work: str,
     began: datetime,

@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-__all__ = ["Span", "document_spans", "end_of_document"]
+__all__ = ["DocumentSpan", "document_spans", "end_of_document"]
 
 
-class Span(NamedTuple):
+class DocumentSpan(NamedTuple):
     start: int
     end: int
 
@@ -35,7 +35,7 @@ _SCALAR = re.compile(rb"(?:" + _STRING + rb'|[^,\[\]{}"\s]++)', re.DOTALL)
 _OPENING, _CLOSING = (b"{", b"["), (b"}", b"]")
 
 
-def document_spans(text: bytes, start: int = 0) -> Iterator[Span]:
+def document_spans(text: bytes, start: int = 0) -> Iterator[DocumentSpan]:
     """Documents that follow each other, with commas between them or without; those that end inside `text`, up to the
     first that does not, or to a bracket that closes what is around them."""
     position = start
@@ -48,7 +48,7 @@ def document_spans(text: bytes, start: int = 0) -> Iterator[Span]:
         end = end_of_document(text, position)
         if end is None or (end == len(text) and text[position : position + 1] not in (b"{", b"[", b'"')):
             return  # a number may go on
-        yield Span(position, end)
+        yield DocumentSpan(position, end)
         position = end
 
 

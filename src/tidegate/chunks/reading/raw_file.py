@@ -16,9 +16,9 @@ from typing import BinaryIO, cast
 
 import pyarrow as pa
 
-from tidegate.chunks.reading.csv_files import read_csv
-from tidegate.chunks.reading.json_files import read_json
-from tidegate.chunks.reading.parquet_files import read_parquet
+from tidegate.chunks.reading.csv_pieces import read_csv
+from tidegate.chunks.reading.json_pieces import read_json
+from tidegate.chunks.reading.parquet_pieces import read_parquet
 from tidegate.chunks.reading.pieces import FilePiece, refused
 from tidegate.config.file_formats import FILE_FORMATS, FileFormat
 from tidegate.storage import Storage

@@ -11,11 +11,11 @@ from tidegate.contracts.quality_query import is_select
 from tidegate.errors import ConfigError
 from tidegate.names import nearest
 
-__all__ = ["SourceRules", "source_rules"]
+__all__ = ["ChunkRules", "source_rules"]
 
 
 @dataclass(frozen=True, slots=True)
-class SourceRules:
+class ChunkRules:
     id: str
     version: str
     rules: SilverRules
@@ -33,21 +33,21 @@ class SourceRules:
         return self.rules.columns
 
 
-def source_rules(root: Path, source: ChunkSource) -> SourceRules:
+def source_rules(root: Path, source: ChunkSource) -> ChunkRules:
     """Raises ContractValidationError and ConfigError."""
     if source.contract is not None:
-        from tidegate.chunks.rules.contract_rules import contract_rules  # YAML takes a while to load
+        from tidegate.chunks.rules.rules_of_contract import contract_rules  # YAML takes a while to load
 
         found = contract_rules(root / source.contract, source.contract, source.name)
     else:
-        from tidegate.chunks.rules.model_rules import model_rules
+        from tidegate.chunks.rules.rules_of_model import model_rules
 
         assert source.model is not None
         found = model_rules(root, source.model, source.name)
     return _about_rows(found, source)
 
 
-def _about_rows(found: SourceRules, source: ChunkSource) -> SourceRules:
+def _about_rows(found: ChunkRules, source: ChunkSource) -> ChunkRules:
     rules, title = found.rules, f"[chunks.sources.{source.name}]"
     names = {column.name.lower(): column.name for column in rules.columns}
     key = tuple(_named(names, name, f"primary_key of {title}", found.id) for name in source.primary_key or rules.key)

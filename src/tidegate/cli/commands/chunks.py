@@ -14,9 +14,9 @@ from tidegate.cli.invocation import Invocation, common_options, open_workspace, 
 from tidegate.cli.terminal import WIDEST_CELL, OutputLine, TextTable, cut_cells, is_terminal
 
 if TYPE_CHECKING:
-    from tidegate.chunks.requeue import RequeuedFile
+    from tidegate.chunks.requeued_files import RequeuedFile
     from tidegate.cli.chunk_progress import ChunkProgressBar
-    from tidegate.operations.chunks.jobs import ChunkResult, Failure, LoadsResult, ProcessResult
+    from tidegate.operations.chunks.jobs import ChunkResult, FailedWork, LoadsResult, ProcessResult
     from tidegate.operations.chunks.rejected_rows import RejectedRows
     from tidegate.operations.chunks.status import ChunkStatus, FileStatus
 
@@ -80,7 +80,7 @@ def _chunk_lines(result: ChunkResult) -> Iterator[OutputLine]:
         yield "No raw file waits to be chunked."
 
 
-def _failure_lines(failures: list[Failure]) -> Iterator[OutputLine]:
+def _failure_lines(failures: list[FailedWork]) -> Iterator[OutputLine]:
     for failure in failures:
         what = "" if failure.what in str(failure.error) else f"{failure.what}: "
         yield f"failed: {what}{failure.error}"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tidegate.chunks.bronze_loader import LoadProgress, LoadResult
 
-__all__ = ["ChunkResult", "Failure", "LoadsResult", "ProcessResult", "chunk", "load", "process"]
+__all__ = ["ChunkResult", "FailedWork", "LoadsResult", "ProcessResult", "chunk", "load", "process"]
 
 Notify = Callable[[str], None]
 
@@ -29,7 +29,7 @@ def _silent(line: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class FailedWork:
     """One piece of work that failed."""
 
     what: str
@@ -44,7 +44,7 @@ class Failure:
 class ChunkResult:
     files: list[ChunkedFile] = field(default_factory=list)
     unclaimed: list[UnclaimedFile] = field(default_factory=list)
-    failures: list[Failure] = field(default_factory=list)
+    failures: list[FailedWork] = field(default_factory=list)
 
     @property
     def exit_code(self) -> int:
@@ -71,7 +71,7 @@ def chunk(
         try:
             done = do_chunk_task(project, task, report)
         except (RawFileError, StorageError) as error:
-            result.failures.append(Failure(task["raw_file_s3_path"], error))
+            result.failures.append(FailedWork(task["raw_file_s3_path"], error))
             continue
         if done is not None:
             result.files.append(done)
@@ -81,7 +81,7 @@ def chunk(
 @dataclass(slots=True)
 class ProcessResult:
     runs: list[ProcessedRun] = field(default_factory=list)
-    failures: list[Failure] = field(default_factory=list)
+    failures: list[FailedWork] = field(default_factory=list)
     not_evaluated: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """By source, what its contract asks for beside and nothing holds rows to."""
 
@@ -124,11 +124,11 @@ def process(
         except RunCancelledError:
             raise
         except TidegateError as error:
-            result.failures.append(Failure(name, error))
+            result.failures.append(FailedWork(name, error))
             continue
         result.runs += runs
         if broken is not None:
-            result.failures.append(Failure(name, broken))
+            result.failures.append(FailedWork(name, broken))
         result.not_evaluated |= _not_evaluated(workspace, name)
     return result
 
@@ -144,7 +144,7 @@ def _not_evaluated(workspace: Workspace, name: str) -> dict[str, tuple[str, ...]
 class LoadsResult:
     loads: list[LoadResult] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    failures: list[Failure] = field(default_factory=list)
+    failures: list[FailedWork] = field(default_factory=list)
 
     @property
     def exit_code(self) -> int:
@@ -185,7 +185,7 @@ def load(
             except RunCancelledError:
                 raise
             except TidegateError as error:
-                result.failures.append(Failure(path, error))
+                result.failures.append(FailedWork(path, error))
                 stopped.add(path)
                 continue
             warnings |= dict.fromkeys(done.warnings)

@@ -12,7 +12,7 @@ from pyarrow import parquet
 
 from tidegate.chunks.chunk_project import ChunkProject, chunk_project
 from tidegate.chunks.layout import ARCHIVED, METADATA, RunFolder, run_of
-from tidegate.chunks.metadata import BronzeToSilverProcessingMetadata
+from tidegate.chunks.processing_metadata import BronzeToSilverProcessingMetadata
 from tidegate.errors import StorageError
 from tidegate.operations.workspace import Workspace
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tidegate.chunks.chunk_project import chunk_project
-from tidegate.chunks.requeue import RequeuedFile, requeue
+from tidegate.chunks.requeued_files import RequeuedFile, requeue
 from tidegate.operations.workspace import Workspace
 
 __all__ = ["requeue_file"]

@@ -18,7 +18,11 @@ from tidegate.chunks.layout import (
     chunk_path,
     run_of,
 )
-from tidegate.chunks.metadata import BronzeToSilverProcessingMetadata, ChunkProcessingMetadata, ProcessingMetrics
+from tidegate.chunks.processing_metadata import (
+    BronzeToSilverProcessingMetadata,
+    ChunkProcessingMetadata,
+    ProcessingMetrics,
+)
 from tidegate.chunks.source_files import RawFile, UnclaimedFile, raw_files
 from tidegate.errors import StorageError
 from tidegate.operations.workspace import Workspace

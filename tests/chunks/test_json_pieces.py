@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tidegate.chunks.reading import json_files
-from tidegate.chunks.reading.json_files import read_json
+from tidegate.chunks.reading import json_pieces
+from tidegate.chunks.reading.json_pieces import read_json
 from tidegate.errors import RawFileError
 
 Records = tuple[dict[int, dict[str, str]], dict[int, str]]
@@ -142,8 +142,8 @@ def test_a_file_that_is_no_whole_document_is_refused(data: bytes, reason: str) -
 
 
 def test_a_record_that_does_not_end_is_not_read_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_files, "_LONGEST", 1000)
-    monkeypatch.setattr(json_files, "_BLOCK", 100)
+    monkeypatch.setattr(json_pieces, "_LONGEST", 1000)
+    monkeypatch.setattr(json_pieces, "_BLOCK", 100)
     with pytest.raises(RawFileError, match="longer than 0 MB, or a text in it does not end"):
         read(b'[{"a":"' + b"x" * 5000)
 
@@ -205,7 +205,7 @@ def test_no_value_is_lost_or_changed(
         {name: text for name, (kind, text) in record.items() if (kind, text) != ("as is", "null")} for record in records
     ]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_files, "_BLOCK", block)
+        patch.setattr(json_pieces, "_BLOCK", block)
         rows, reasons = read(data.encode("utf-8"), by_line=layout == "lines")
     assert list(rows.values()) == expected
     assert not reasons

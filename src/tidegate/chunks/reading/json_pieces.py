@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from tidegate.chunks.reading.json_bounds import Span, document_spans, end_of_document
+from tidegate.chunks.reading.json_bounds import DocumentSpan, document_spans, end_of_document
 from tidegate.chunks.reading.json_values import ColumnNames, Row, piece_of, read_document, same_text
 from tidegate.chunks.reading.pieces import FilePiece, UnreadableRecord, refused, require_columns
 
@@ -220,7 +220,9 @@ def _documents(blocks: _Blocks, names: ColumnNames) -> Iterator[FilePiece]:
         raise refused(blocks.path, *_not_closed(blocks, number, first))
 
 
-def _piece_of_spans(text: bytes, spans: Sequence[Span], number: int, names: ColumnNames, separated: bool) -> FilePiece:
+def _piece_of_spans(
+    text: bytes, spans: Sequence[DocumentSpan], number: int, names: ColumnNames, separated: bool
+) -> FilePiece:
     if separated:
         rows = _rows_of_array(text[spans[0].start : spans[-1].end], names)
         if rows is not None and len(rows) == len(spans):

@@ -32,7 +32,7 @@ from pydantic import AliasPath, BaseModel, Strict
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from tidegate.chunks.rules.source_rules import SourceRules
+from tidegate.chunks.rules.source_rules import ChunkRules
 from tidegate.contracts.column_constraints import constant
 from tidegate.contracts.ingestion import SilverColumn, SilverRules
 from tidegate.datatypes import DataType, parse_type
@@ -84,7 +84,7 @@ class _Facts:
     places: int | None = None
 
 
-def model_rules(root: Path, name: str, source: str) -> SourceRules:
+def model_rules(root: Path, name: str, source: str) -> ChunkRules:
     """`name`: `module:Class`, imported with the project's folder on the path. Raises ConfigError."""
     model = _imported(root, name)
     problems = list(_problems_of(model, name.partition(":")[2]))
@@ -102,7 +102,7 @@ def model_rules(root: Path, name: str, source: str) -> SourceRules:
             remedy="Express these as types and constraints of fields, or write an ODCS contract.",
         )
     rules = SilverRules(name=source, table=source, columns=tuple(columns), key=(), strategy="append", null_values=())
-    return SourceRules(name, "", rules, key=())
+    return ChunkRules(name, "", rules, key=())
 
 
 def _imported(root: Path, name: str) -> type[BaseModel]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from tidegate.chunks.rules.source_rules import SourceRules
+from tidegate.chunks.rules.source_rules import ChunkRules
 from tidegate.contracts.column_constraints import unevaluated
 from tidegate.contracts.element import Element
 from tidegate.contracts.ingestion import DEFAULT_NULL_VALUES, SilverColumn, SilverRules
@@ -24,7 +24,7 @@ _PURPOSE = "for the rows of a source"
 _NO_SOURCE = Element({})
 
 
-def contract_rules(path: Path, shown: str, source: str) -> SourceRules:
+def contract_rules(path: Path, shown: str, source: str) -> ChunkRules:
     """Raises ContractValidationError, with every mistake."""
     reading = read_stages(_text(path, shown), shown, stages=())
     if reading.contract is None or reading.document is None:
@@ -35,7 +35,7 @@ def contract_rules(path: Path, shown: str, source: str) -> SourceRules:
     if issues or reading.document.problems or table is None:
         raise validation_error(reading.document, issues, _PURPOSE)
     root = contract.root
-    return SourceRules(
+    return ChunkRules(
         root.text("id") or shown, root.text("version") or "", _rules(contract, table), key=(), not_evaluated=()
     )
 

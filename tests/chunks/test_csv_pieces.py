@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidegate.chunks.reading import csv_files
-from tidegate.chunks.reading.csv_files import read_csv
+from tidegate.chunks.reading import csv_pieces
+from tidegate.chunks.reading.csv_pieces import read_csv
 from tidegate.errors import RawFileError
 
 Records = tuple[dict[int, list[str | None]], dict[int, str]]
@@ -90,7 +90,7 @@ def test_a_field_may_hold_a_quote() -> None:
 
 
 def test_a_record_longer_than_a_block_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(csv_files, "_BLOCK", 1000)
+    monkeypatch.setattr(csv_pieces, "_BLOCK", 1000)
     with pytest.raises(RawFileError, match="a record is longer than"):
         read(b"a,b\n1," + b"x" * 5000 + b"\n")
 
@@ -104,7 +104,7 @@ def test_no_field_is_lost_or_changed(records: list[tuple[str, str]], block: int)
     text = io.StringIO()
     csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows([("a", "b"), *records])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(csv_files, "_BLOCK", block)
+        patch.setattr(csv_pieces, "_BLOCK", block)
         rows, reasons = read(text.getvalue().encode())
     assert [tuple(row) for row in rows.values()] == records
     assert not reasons

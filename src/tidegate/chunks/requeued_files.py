@@ -8,7 +8,7 @@ from typing import Any
 
 from tidegate.chunks.chunk_project import ChunkProject
 from tidegate.chunks.layout import ARCHIVED, METADATA, lease_folder, run_of
-from tidegate.chunks.metadata import BronzeToSilverProcessingMetadata
+from tidegate.chunks.processing_metadata import BronzeToSilverProcessingMetadata
 from tidegate.chunks.table_lease import leased
 from tidegate.errors import SelectionError
 from tidegate.faults import fault
