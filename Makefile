@@ -54,6 +54,7 @@ test: setup ## all tests, those that need no JVM first (PYTEST='-k name' narrows
 	@$(BIN)/python -m tests.services.nessie
 	@$(BIN)/python -m tests.services.iceberg_rest
 	@$(BIN)/python -m tests.services.h2
+	@$(BIN)/python -m tests.services.seaweed
 	@$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m 'spark and not alone' $(PYTEST)
 	@$(BIN)/python -m pytest -m 'spark and alone' $(PYTEST) $$(grep -rl 'mark\.alone' tests --include='test_*.py') || [ $$? -eq 5 ]
 

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.checks import CHECK_ROWS, check_targets, measure_checks
+from benchmarks.chunks import CHUNK_ROWS, chunk_targets, measure_chunks
 from benchmarks.compiling import SIZES, measure_compiling, targets
 from benchmarks.deltas import CELLS, Cell, delta_targets, measure_deltas
 from benchmarks.idle import idle_targets, measure_idle
@@ -16,6 +17,7 @@ from benchmarks.profiles import PROFILE_ROWS, measure_profiles, profile_targets
 from benchmarks.report import (
     TARGET,
     check_section,
+    chunk_section,
     compile_section,
     delta_section,
     idle_section,
@@ -33,7 +35,7 @@ from benchmarks.source_batches import SOURCE_ROWS, batch_targets, measure_batche
 ROOT = Path(__file__).parent.parent
 REPORT = ROOT / "docs" / "benchmarks.md"
 TIME_ROWS = 1_000_000
-PARTS = ("checks", "compile", "deltas", "idle", "profile", "run", "silver", "source")
+PARTS = ("checks", "chunks", "compile", "deltas", "idle", "profile", "run", "silver", "source")
 
 
 def main() -> int:
@@ -51,6 +53,7 @@ def main() -> int:
     )
     parser.add_argument("--cells", nargs="+", help="deltas: sizes as ROWSxCOLUMNS, such as 1000000x5 (default: four)")
     parser.add_argument("--check-rows", type=int, default=CHECK_ROWS, help="checks: rows (default 5,000,000)")
+    parser.add_argument("--chunk-rows", type=int, default=CHUNK_ROWS, help="chunks: rows (default 2,000,000)")
     parser.add_argument("--profile-rows", type=int, default=PROFILE_ROWS, help="profile: rows (default 2,000,000)")
     parser.add_argument("--source-rows", type=int, default=SOURCE_ROWS, help="source: rows (default 2,000,000)")
     parser.add_argument("--silver-rows", type=int, default=SILVER_ROWS, help="silver: rows (default 5,000,000)")
@@ -84,6 +87,10 @@ def main() -> int:
             validated = measure_silver(work, options.silver_rows, options.rounds)
             sections.append(silver_section(validated, options.silver_rows))
             missed += [target.about for target in silver_targets(validated) if not target.met]
+        if "chunks" in parts:
+            figures = measure_chunks(work, options.chunk_rows, options.rounds)
+            sections.append(chunk_section(figures, options.chunk_rows))
+            missed += [target.about for target in chunk_targets(figures) if not target.met]
         if "deltas" in parts:
             cells = [Cell(*map(int, text.split("x"))) for text in options.cells] if options.cells else CELLS
             deltas = measure_deltas(work, cells, options.rounds)

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 
 from benchmarks.checks import CheckTimes, check_targets
+from benchmarks.chunks import BATCHES, FEW_ROWS, ChunkFigures, chunk_targets
 from benchmarks.compiling import Case, Measured, Side, Step, Target, targets
 from benchmarks.dbt import dbt_version
 from benchmarks.deltas import Measured as MeasuredDeltas
@@ -25,6 +26,7 @@ from benchmarks.usage import Usage
 __all__ = [
     "TARGET",
     "check_section",
+    "chunk_section",
     "compile_section",
     "delta_section",
     "idle_section",
@@ -44,7 +46,18 @@ _HEAD = """\
 Written by `make bench`; run it to have the numbers of your machine.
 """
 
-_ORDER = ("Compiling", "Nothing to do", "Changes", "Checks", "Profiles", "Silver", "Sources", "Time", "Memory")
+_ORDER = (
+    "Compiling",
+    "Nothing to do",
+    "Changes",
+    "Checks",
+    "Profiles",
+    "Silver",
+    "Sources",
+    "Chunked loads",
+    "Time",
+    "Memory",
+)
 
 _COMPILING = """\
 ## Compiling
@@ -158,6 +171,32 @@ Taking turns, in one JVM, which has done both before.
 | | measured | target | |
 |---|---:|---:|---|
 {targets}
+"""
+
+_CHUNKS = """\
+## Chunked loads
+
+{measured_with}
+
+A file of {rows:,} JSON lines with 11 columns, of which one row in a hundred is refused: through chunk, process and load
+into a new Delta table, with chunks of 10,000 rows, and through one Spark job that reads it, casts and checks the rows,
+takes one row of each key, merges them into a Delta table and leaves the refused ones out. Each in a process of its own
+that starts its own Spark; the sides take turns.
+
+| | round | seconds | chunk | process | load | MERGEs | Python (MiB) |
+|---|---:|---:|---:|---:|---:|---:|---:|
+{lines}
+
+| | measured | target | |
+|---|---:|---:|---|
+{targets}
+
+The same rules as a pydantic model that each line is given to, in one process without Spark, valid rows to Parquet,
+nothing merged, once:
+
+| rows | seconds |
+|---:|---:|
+{by_row}
 """
 
 _CHANGES = """\
@@ -278,6 +317,28 @@ def silver_section(times: SilverTimes, rows: int) -> str:
         rows=rows,
         rounds="\n".join(f"| {number} | {plain:.2f} | {checked:.2f} |" for number, (plain, checked) in pairs),
         targets=_target_rows(silver_targets(times)),
+    )
+
+
+def chunk_section(figures: ChunkFigures, rows: int) -> str:
+    jobs = ("chunk", "process", "load")
+    sides = {"plain": "one Spark job", **{side: f"batches of {batch:,}" for side, batch in BATCHES.items()}}
+    lines = []
+    for side, name in sides.items():
+        for number, figure in enumerate(figures[side], 1):
+            parts = " | ".join(f"{figure[job]:.1f}" if job in figure else "" for job in jobs)
+            merges, mib = figure.get("merges", 1), figure["python_mib"]
+            lines.append(f"| {name} | {number} | {figure['seconds']:.1f} | {parts} | {merges} | {mib:.0f} |")
+    by_row = (
+        f"| {count:,} | {figure['seconds']:.1f} |"
+        for count, figure in ((FEW_ROWS, figures["few"][0]), (rows, figures["pydantic"][0]))
+    )
+    return _CHUNKS.format(
+        measured_with=_measured_with(_spark()),
+        rows=rows,
+        lines="\n".join(lines),
+        by_row="\n".join(by_row),
+        targets=_target_rows(chunk_targets(figures)),
     )
 
 

@@ -1,4 +1,4 @@
-"""What `make setup` does once the packages are there: a Java if the machine has none, and the jars of Spark."""
+"""What `make setup` does once the packages are there: a Java if there is none, and the jars, those of Delta too."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tidegate.errors import JavaMissingError, SetupError
 from tidegate.spark.class_archive import ensure_class_archive
 from tidegate.spark.jars import ensure_jars
 from tidegate.spark.java import find_java
+from tidegate.spark.table_formats import DELTA
 
 LOCK = Path(__file__).parent / "java.lock"
 
@@ -26,6 +27,7 @@ def main() -> int:
                 return done.returncode
             java = find_java()
         jars = ensure_jars(java, lambda line: print(line, flush=True))
+        ensure_jars(java, lambda line: print(line, flush=True), DELTA.jars)
         ensure_class_archive(java, jars, lambda line: print(line, flush=True))
     except SetupError as error:
         print(f"Error: {error}", *([f"  {error.remedy}"] if error.remedy else []), sep="\n", file=sys.stderr)

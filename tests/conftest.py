@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tests.services.h2 import H2Server
     from tests.services.iceberg_rest import IcebergRest
     from tests.services.nessie import Nessie
+    from tests.services.seaweed import ObjectStore
     from tests.sources.postgres import Postgres
 
 
@@ -104,6 +105,14 @@ def postgres() -> Iterator[Postgres]:
     from tests.sources.postgres import running_postgres
 
     with running_postgres() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def object_store() -> Iterator[ObjectStore]:
+    from tests.services.seaweed import running_seaweed
+
+    with running_seaweed() as server:
         yield server
 
 
@@ -185,6 +194,7 @@ def spark_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def spark(spark_log: Path) -> Iterator[SparkSession]:
+    from tests.services.delta import delta_jars
     from tests.services.h2 import h2_jar
     from tidegate.spark.session import start_session
 
@@ -194,7 +204,7 @@ def spark(spark_log: Path) -> Iterator[SparkSession]:
         memory="2g",
         conf={
             "spark.driver.extraJavaOptions": f"{QUICK_JVM} {ROOMY_JVM}",
-            "spark.driver.extraClassPath": str(h2_jar()),
+            "spark.driver.extraClassPath": os.pathsep.join(map(str, (h2_jar(), *delta_jars()))),
             "spark.sql.codegen.wholeStage": "false",
             **INTERPRETED,
             "spark.sql.ui.explainMode": "simple",  # each statement's plan is written for an interface that is off

@@ -28,7 +28,7 @@ from tidegate.lake.metadata import TableMetadata, load_json
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
 from tidegate.names import TableName
 from tidegate.planner.decide import keeps_history
-from tidegate.planner.inputs import recorded_inputs
+from tidegate.planner.inputs import recorded_delta, recorded_inputs
 from tidegate.planner.make_plan import ModelPlan
 from tidegate.project.model import Materialized
 from tidegate.results import CheckResult
@@ -217,6 +217,7 @@ class PointerTableWork:
             tables=facts.inputs.tables
             if settings.materialized is Materialized.VIEW
             else recorded_inputs(self._model, facts.inputs, {}),
+            delta=recorded_delta(facts.inputs),
             zones=zones,
             rows=1,
             checks=self._model.checks_digest,

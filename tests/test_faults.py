@@ -118,7 +118,8 @@ def test_the_points_of_the_table_are_those_of_the_code() -> None:
 
 def test_the_points_of_the_docs_are_those_of_the_table() -> None:
     rows = [
-        f"| `{name}` | {'each model' if point.of_model else 'the run'} | {point.means} |"
+        f"| `{name}` | {'each model' if point.of_model else 'a chunked load' if point.of_load else 'the run'} | "
+        f"{point.means} |"
         for name, point in FAULT_POINTS.items()
     ]
     page = (ROOT / "docs" / "chaos.md").read_text(encoding="utf-8")

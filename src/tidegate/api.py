@@ -71,7 +71,7 @@ class Project:
 
     def table(self, name: str) -> pyarrow.Table:
         """The rows of one published table."""
-        return self.sql(f"SELECT * FROM {self._workspace.published(name).quoted}")
+        return self.sql(f"SELECT * FROM {self._workspace.queryable(name).quoted}")
 
 
 def read(name: str, project: str | Path = ".") -> pyarrow.Table:

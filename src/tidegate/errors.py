@@ -14,6 +14,8 @@ these. Each has what happened (`str(error)`), where (`where`: a file and line, a
     ├── SetupError             the machine lacks something
     │   ├── JavaMissingError
     │   └── JarsMissingError
+    ├── StorageError           a file that Tidegate keeps cannot be read or written
+    ├── RawFileError           a raw file of a chunked load cannot be read as what its name says
     ├── StateError             the state database
     │   ├── RunExistsError
     │   ├── KeyTakenError      another run has the idempotency key
@@ -81,6 +83,7 @@ __all__ = [
     "PublishConflictError",
     "QualityError",
     "QueryError",
+    "RawFileError",
     "RunAbortedError",
     "RunCancelledError",
     "RunExistsError",
@@ -93,6 +96,7 @@ __all__ = [
     "SparkDiedError",
     "StateError",
     "StatementError",
+    "StorageError",
     "StrategyError",
     "TableMissingError",
     "TidegateError",
@@ -225,6 +229,18 @@ class JavaMissingError(SetupError):
 
 class JarsMissingError(SetupError):
     kind = FailureKind.NOT_FOUND
+
+
+class RawFileError(TidegateError):
+    kind = FailureKind.QUERY_REJECTED
+
+
+class StorageError(TidegateError):
+    """`kind` differs from failure to failure."""
+
+    def __init__(self, message: str, *, kind: FailureKind, where: str | None = None, remedy: str | None = None) -> None:
+        super().__init__(message, where=where, remedy=remedy)
+        self.kind = kind
 
 
 class StateError(TidegateError):

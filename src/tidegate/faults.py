@@ -30,6 +30,9 @@ class FaultPoint:
     of_model: bool = False
     """It is reached once or more for each model that is built."""
 
+    of_load: bool = False
+    """A chunked load reaches it, and a run never does."""
+
 
 FAULT_POINTS: Mapping[str, FaultPoint] = {
     "after_register": FaultPoint("The run is in the history; nothing else has happened."),
@@ -71,8 +74,30 @@ FAULT_POINTS: Mapping[str, FaultPoint] = {
     "after_maintenance": FaultPoint("Maintenance is done."),
     "before_history": FaultPoint("The result of the run is about to be recorded."),
     "after_history": FaultPoint("The result of the run is recorded."),
+    "before_chunks": FaultPoint("A raw file is about to be split; nothing of it is written.", of_load=True),
+    "after_chunk": FaultPoint("A chunk is written; nothing records it.", of_load=True),
+    "after_chunks": FaultPoint("Every chunk of a raw file is written; nothing records them.", of_load=True),
+    "after_parent": FaultPoint("The chunks are recorded; the raw file is not archived.", of_load=True),
+    "after_raw_archive": FaultPoint("The raw file is archived; its metadata does not say so.", of_load=True),
+    "after_chunked": FaultPoint("The raw file is archived, and its metadata says so.", of_load=True),
+    "before_process": FaultPoint("Chunks are about to be processed; nothing is written.", of_load=True),
+    "after_process_job": FaultPoint("The rows of chunks are judged and written, under temporary names.", of_load=True),
+    "after_processed": FaultPoint("The valid rows of a chunk are in place, its rejected rows are not.", of_load=True),
+    "after_errors": FaultPoint("The rows of a chunk are in place; its metadata is not written.", of_load=True),
+    "after_chunk_metadata": FaultPoint(
+        "The metadata of a chunk is written; the raw chunk is still there.", of_load=True
+    ),
+    "after_chunk_delete": FaultPoint("A raw chunk is deleted.", of_load=True),
+    "after_requeue": FaultPoint("A raw file is in bronze again; its metadata does not say so.", of_load=True),
+    "before_load_batch": FaultPoint("The chunks of a batch are chosen; nothing of it is recorded.", of_load=True),
+    "after_load_batch": FaultPoint("The parent has the batch and its number; the table does not.", of_load=True),
+    "after_load_table": FaultPoint("The table has the columns of the batch; it has no row of it.", of_load=True),
+    "after_load_commit": FaultPoint("The table has the batch; the parent does not count it.", of_load=True),
+    "after_load_counted": FaultPoint("The parent counts the batch; its chunks are still there.", of_load=True),
+    "inside_load_cleanup": FaultPoint("Some files of the batch's chunks are removed.", of_load=True),
+    "after_load_cleanup": FaultPoint("The files of the batch's chunks are removed.", of_load=True),
 }
-"""In the order in which a run reaches them."""
+"""In the order in which a run reaches them, then those of chunked loads."""
 
 _FORM = re.compile(r"(?P<point>[^:@]*)(?::(?P<model>[^@]+))?(?:@(?P<times>[1-9]\d*))?")
 _times: Counter[Fault] = Counter()

@@ -12,6 +12,8 @@ from tidegate.cli.main import COMMANDS
 from tidegate.cli.reference import with_reference
 from tidegate.config import (
     AnomaliesSection,
+    ChunkSource,
+    ChunksSection,
     ContractsSection,
     LakeSection,
     LintsSection,
@@ -19,6 +21,7 @@ from tidegate.config import (
     ProjectSection,
     ReaperSection,
     RunSection,
+    S3Section,
     SparkSection,
     StateSection,
     ZoneSettings,
@@ -46,6 +49,9 @@ SECTIONS = {
     "[maintenance]": MaintenanceSection,
     "[reaper]": ReaperSection,
     "[anomalies]": AnomaliesSection,
+    "[chunks]": ChunksSection,
+    "[chunks.sources.NAME]": ChunkSource,
+    "[s3]": S3Section,
 }
 SETTINGS = [
     (section, field.name)

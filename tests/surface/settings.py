@@ -45,6 +45,9 @@ _PROBES: Mapping[str, str] = {
     "sources.NAME.tables.TABLE": "[sources.other]\nkind = 'manual'\n[sources.other.tables.'a.b']",
     "hooks (command)": "[[hooks]]\nevents = '*'\ncommand = 'true'",
     "hooks (url)": "[[hooks]]\nevents = '*'\nurl = 'https://localhost'",
+    "chunks": "[chunks]",
+    "chunks.sources.NAME": "[chunks.sources.other]\nmodel = 'shop:Order'\nprimary_key = ['id']",
+    "s3": "[s3]",
     "callback": "[callback]\nurl = 'https://localhost'",
 }
 _READ_ELSEWHERE = frozenset({"defaults", "vars", "sources", "landing", "hooks"})

@@ -90,6 +90,19 @@ COMMANDS = {
     "ingest": CommandEntry(
         "commands.ingest", "ingest", "Land what is new in the source of CONTRACT; no table is built."
     ),
+    "chunks": CommandEntry("commands.chunks", "chunks", "Load large raw files piece by piece: chunk, process, load."),
+    "chunk-bronze": CommandEntry(
+        "commands.chunks", "chunk_bronze", "Split the raw files of bronze into chunks, and archive them."
+    ),
+    "process-bronze": CommandEntry(
+        "commands.chunks", "process_bronze", "Validate the rows of chunks by the rules of their source."
+    ),
+    "load-bronze": CommandEntry(
+        "commands.chunks", "load_bronze", "Merge processed chunks into the tables of their sources, by their keys."
+    ),
+    "list-bronze-errors": CommandEntry(
+        "commands.chunks", "list_bronze_errors", "Show rejected rows of chunked loads, with their reasons."
+    ),
     "contract": CommandEntry("commands.contract", "contract", "Validate, scaffold and document data contracts (ODCS)."),
     "quarantine": CommandEntry(
         "commands.refused_rows", "quarantine", "Show refused rows and why; replay or waive them."

@@ -16,6 +16,7 @@ from tidegate.project import LoadedProject, Materialized, Model
 
 if TYPE_CHECKING:
     from tidegate.contracts.ingestion import Ingestion
+    from tidegate.sources.chunk_tables import ChunkTable
 
 __all__ = [
     "SOURCE_UNAVAILABLE",
@@ -161,6 +162,8 @@ class Compiled:
     """Models with errors, or that cannot be built because of another's."""
     tagged: bool = True
     """Whether columns may have tags; where it is False, no column of the project has one."""
+    chunk_tables: Mapping[TableName, ChunkTable] = field(default_factory=dict, repr=False, compare=False)
+    """The Delta tables of chunked loads, each as it was first read since this was compiled."""
 
     @property
     def namespace(self) -> str:

@@ -290,6 +290,12 @@ class CompilationState:
         """Without ANSI mode Spark casts any value silently."""
         return self.settings.spark.conf.get("spark.sql.ansi.enabled", "true").lower() == "false"
 
+    def is_outside_lake(self, table: TableName) -> bool:
+        """Whether Spark reads it where only a run finds it: in a source, or in the files of chunked loads."""
+        from tidegate.sources.source_catalogs import has_source_catalog  # most projects have neither
+
+        return table in self.external.chunk_tables or has_source_catalog(self.settings, table)
+
     def short(self, table: TableName) -> str:
         return table.short(self.settings.project.namespace)
 

@@ -1,4 +1,4 @@
-"""Tables that queries may read and no model builds: those of the lake and of declared sources."""
+"""Tables that queries may read and no model builds: those of the lake, of declared sources, and of chunked loads."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from tidegate.lake.metadata import read_metadata
 from tidegate.names import TableName
 from tidegate.project.template_names import LandingCall
 from tidegate.sources import Discovery, StaleTables
+from tidegate.sources.chunk_tables import ChunkTable
 
 __all__ = ["ExternalTables", "landing_read", "zone_names"]
 
 
 @dataclass(frozen=True, slots=True)
 class ExternalTables:
-    """The tables of the lake and of sources, with their columns where they are known."""
+    """The tables, with their columns where they are known."""
 
     heads: Mapping[TableName, Pointer | None] = field(default_factory=dict)
     """Tables on main, those of models included; the metadata is read when a query reads the table."""
@@ -29,16 +30,22 @@ class ExternalTables:
     failures: tuple[SourceError, ...] = ()
     """Sources that could not be listed: any table may be in them."""
     warnings: tuple[StaleTables, ...] = ()
+    chunk_tables: Mapping[TableName, ChunkTable] = field(default_factory=dict)
     _read: dict[TableName, Relation] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, lake: Heads | Collection[TableName], discovery: Discovery) -> ExternalTables:
+    def of(
+        cls,
+        lake: Heads | Collection[TableName],
+        discovery: Discovery,
+        chunk_tables: Mapping[TableName, ChunkTable] | None = None,
+    ) -> ExternalTables:
         """`lake` may be names alone; then their columns are not known."""
         heads: dict[TableName, Pointer | None] = {}
         for table in lake:
             heads[table] = lake[table] if isinstance(lake, Mapping) else None
         sources = {source.table: source.relation for source in discovery.tables}
-        return cls(heads, sources, discovery.failures, discovery.warnings)
+        return cls(heads, sources, discovery.failures, discovery.warnings, chunk_tables or {})
 
     @property
     def unlisted(self) -> frozenset[str]:
@@ -47,9 +54,11 @@ class ExternalTables:
 
     @property
     def tables(self) -> frozenset[TableName]:
-        return frozenset(self.heads) | frozenset(self.sources)
+        return frozenset(self.heads) | frozenset(self.sources) | frozenset(self.chunk_tables)
 
     def relation(self, table: TableName) -> Relation:
+        if table in self.chunk_tables:
+            return self.chunk_tables[table].relation
         if table in self.sources:
             return self.sources[table]
         if table not in self._read:
@@ -59,6 +68,8 @@ class ExternalTables:
 
     def version(self, table: TableName) -> str:
         """Changes whenever the columns of the table may have changed."""
+        if table in self.chunk_tables:
+            return repr(self.chunk_tables[table].relation)
         pointer = self.heads.get(table)
         location = pointer.location if pointer else str(table in self.heads)
         return location + (repr(self.sources[table]) if table in self.sources else "")

@@ -39,6 +39,7 @@ from tidegate.names import TableName
 from tidegate.project import LoadedProject, Materialized, Model, Severity
 from tidegate.project.template_names import WATERMARK_NAMES
 from tidegate.sources import Discovery
+from tidegate.sources.chunk_tables import chunk_tables
 
 __all__ = ["PROJECT_PASSES", "compile_project", "gc_paused"]
 
@@ -153,7 +154,9 @@ def compile_project(
 ) -> Compiled:
     """All diagnostics of all passes together."""
     settings = project.with_zones(settings)
-    work = CompilationState.of(project, settings, ExternalTables.of(lake, discovery or Discovery()), cli_vars)
+    delta = chunk_tables(settings)
+    external = ExternalTables.of(lake, discovery or Discovery(), delta)
+    work = CompilationState.of(project, settings, external, cli_vars)
     with gc_paused():
         work.circular = run_passes(work, CompileCache() if cache is None else cache)
         diagnostics = {diagnostic for draft in work.drafts for diagnostic in draft.diagnostics}
@@ -166,7 +169,9 @@ def compile_project(
         tagged = any(model.settings.column_tags for model in project.models) or any(
             problem.severity is Severity.ERROR for problem in project.problems
         )
-        compiled = Compiled(models, waves_of(built), project, settings, broken=broken, tagged=tagged)
+        compiled = Compiled(
+            models, waves_of(built), project, settings, broken=broken, tagged=tagged, chunk_tables=delta
+        )
         diagnostics |= set(lint(compiled, models.around_stars()))
         return replace(compiled, diagnostics=in_order(diagnostics))
 

@@ -1,10 +1,12 @@
 """tidegate.toml and the environment, as frozen settings."""
 
 from tidegate.amounts import format_duration, parse_duration
+from tidegate.config.chunk_settings import CHUNK_VARIABLES, ChunkSource, ChunksSection
 from tidegate.config.database_url import DatabaseUrl
 from tidegate.config.hook_settings import BudgetSection, CommandHook, Endpoint, HookSettings, WebHook
 from tidegate.config.jdbc_settings import JdbcSource, SqlServerSource
 from tidegate.config.rest_source import RestSource
+from tidegate.config.s3_settings import S3Section
 from tidegate.config.settings import (
     AnomaliesSection,
     ContractsSection,
@@ -33,10 +35,13 @@ from tidegate.config.source_settings import (
 from tidegate.redaction import Secret
 
 __all__ = [
+    "CHUNK_VARIABLES",
     "FILE_NAME",
     "AnomaliesSection",
     "BudgetSection",
     "CatalogSource",
+    "ChunkSource",
+    "ChunksSection",
     "CommandHook",
     "ContractsSection",
     "DatabaseSource",
@@ -56,6 +61,7 @@ __all__ = [
     "RestServer",
     "RestSource",
     "RunSection",
+    "S3Section",
     "Secret",
     "Settings",
     "SourceSettings",

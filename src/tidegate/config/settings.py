@@ -8,8 +8,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, ClassVar
 
+from tidegate.config.chunk_settings import ChunksSection
 from tidegate.config.database_url import DatabaseUrl
 from tidegate.config.hook_settings import BudgetSection, Endpoint, HookSettings
+from tidegate.config.s3_settings import S3Section
 from tidegate.config.source_settings import SourceSettings
 from tidegate.redaction import Secret
 
@@ -277,3 +279,5 @@ class Settings:
     hooks: tuple[HookSettings, ...] = ()
     callback: Endpoint | None = None
     budget: BudgetSection = field(default_factory=BudgetSection)
+    chunks: ChunksSection = field(default_factory=ChunksSection)
+    s3: S3Section = field(default_factory=S3Section)

@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tidegate.config.chunk_sections import read_chunks
 from tidegate.config.hook_sections import read_budget, read_callback, read_hooks
+from tidegate.config.s3_settings import read_s3
 from tidegate.config.section_reader import Document, Section, substitute_variables
 from tidegate.config.sections import (
     read_anomalies,
@@ -53,8 +55,10 @@ _SECTIONS = (
     "vars",
     "hooks",
     "callback",
+    "chunks",
+    "s3",
 )
-_LATER_SECTIONS = ("chunks", "sandbox", "server")
+_LATER_SECTIONS = ("sandbox", "server")
 _NO_PROJECT = "name a folder that has one with --project DIR, or make a project with `tidegate init DIR`"
 
 
@@ -74,7 +78,8 @@ def load_settings(root: Path, file: Path | None = None, env: Mapping[str, str] |
     text = _read(path)
     document = Document(_display(path, root), text)
     raw = _parse(document, path)
-    tables = substitute_variables(raw, os.environ if env is None else env, document.report)
+    env = os.environ if env is None else env
+    tables = substitute_variables(raw, env, document.report)
     _check_sections(tables, document)
 
     def section(name: str, later: tuple[str, ...] = ()) -> Section:
@@ -102,6 +107,8 @@ def load_settings(root: Path, file: Path | None = None, env: Mapping[str, str] |
         hooks=read_hooks(document, tables.get("hooks", []), raw.get("hooks")),
         callback=read_callback(section("callback"), raw.get("callback")),
         budget=read_budget(section("run")),
+        chunks=read_chunks(section("chunks"), env, root),
+        s3=read_s3(section("s3"), env),
     )
     if document.problems:
         count = len(document.lines())

@@ -18,7 +18,6 @@ from typing import Any
 from tidegate.errors import FailureKind, LandingError
 from tidegate.ingest.bound_origin import BoundOrigin
 from tidegate.ingest.port import Bounds, OriginFile
-from tidegate.lake.atomic_files import write_atomically
 from tidegate.project.manifest_files import (
     MANIFESTS,
     SUMMARY,
@@ -27,6 +26,7 @@ from tidegate.project.manifest_files import (
     list_manifests,
     summary_text,
 )
+from tidegate.storage.atomic_files import write_atomically
 
 __all__ = ["BatchManifest", "read_and_summarize_manifests", "read_manifests", "remove_manifest", "write_manifest"]
 

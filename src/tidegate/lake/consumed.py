@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from blake3 import blake3
 
 from tidegate.errors import LakeError, LakeUnavailableError
-from tidegate.lake.atomic_files import write_atomically
 from tidegate.lake.metadata import local_path
 from tidegate.lake.progress import Progress, ZoneInput
+from tidegate.storage.atomic_files import write_atomically
 
 __all__ = ["Consumed", "ConsumedFile", "consumed_files", "read_consumed", "write_consumed"]
 

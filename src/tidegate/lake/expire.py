@@ -15,9 +15,9 @@ from datetime import datetime
 from typing import Any
 
 from tidegate.errors import LakeError, LakeUnavailableError
-from tidegate.lake.atomic_files import write_atomically
 from tidegate.lake.branch_catalog import Pointer, PointerKind
 from tidegate.lake.metadata import TableMetadata, load_json, local_path, read_metadata
+from tidegate.storage.atomic_files import write_atomically
 
 __all__ = ["Expired", "expire_snapshots", "expired_snapshots"]
 

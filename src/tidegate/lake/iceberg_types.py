@@ -23,7 +23,7 @@ from tidegate.datatypes import (
 )
 from tidegate.lake.metadata import Field
 
-__all__ = ["relation_of", "spark_type", "type_text"]
+__all__ = ["iceberg_word", "relation_of", "spark_type", "type_text"]
 
 # Types that Spark calls otherwise, or that other types of Spark's hold.
 _OTHER_NAMES = {
@@ -58,3 +58,13 @@ def spark_type(kind: Any) -> DataType:
             return array(spark_type(kind["element"]))
         case _:
             return map_of(spark_type(kind["key"]), spark_type(kind["value"]))
+
+
+_WORDS = {"bigint": "long", "timestamp": "timestamptz", "timestamp_ntz": "timestamp"}
+
+
+def iceberg_word(kind: DataType) -> str | None:
+    """The text of a type in a metadata file; None for one that is nested or not known."""
+    if kind.is_nested or not kind.known:
+        return None
+    return f"decimal({kind.args[0]}, {kind.args[1]})" if kind.kind == "decimal" else _WORDS.get(kind.kind, kind.kind)

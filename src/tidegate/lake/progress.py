@@ -7,7 +7,16 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = ["PROGRESS_PROPERTY", "PROGRESS_VERSION", "WHOLE", "Order", "Progress", "TableInput", "ZoneInput"]
+__all__ = [
+    "PROGRESS_PROPERTY",
+    "PROGRESS_VERSION",
+    "WHOLE",
+    "DeltaInput",
+    "Order",
+    "Progress",
+    "TableInput",
+    "ZoneInput",
+]
 
 PROGRESS_PROPERTY = "tidegate.progress"
 PROGRESS_VERSION = 2
@@ -34,6 +43,16 @@ class TableInput:
     def state(self) -> str:
         """Differs where a reader may see other rows or columns. Compaction does not change it."""
         return f"{self.uuid} {self.snapshot_id} {self.columns}"
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaInput:
+    """A Delta table as it was read."""
+
+    table_id: str
+    version: int
+    columns: str
+    """A digest of the columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +112,8 @@ class Progress:
     """A digest of the checks that the table passed before it was published."""
     checked: Mapping[str, TableInput] = field(default_factory=dict)
     """Other tables that those checks read, where isolation is serializable."""
+    delta: Mapping[str, DeltaInput] = field(default_factory=dict)
+    """Delta tables beside the lake."""
     version: int = PROGRESS_VERSION
 
     def to_json(self) -> str:
@@ -109,6 +130,7 @@ class Progress:
             data["checked"] = {name: _table_input(value) for name, value in data.get("checked", {}).items()}
             data["zones"] = {name: ZoneInput(**value) for name, value in data["zones"].items()}
             data["intervals"] = tuple((start, end) for start, end in data["intervals"])
+            data["delta"] = {name: DeltaInput(**value) for name, value in data.get("delta", {}).items()}
             data["unique"] = tuple(data.get("unique", ()))
             data["key"] = tuple(data.get("key", ()))
             order = data.get("order")

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tidegate.config import LakeSection
 from tidegate.errors import FailureKind, LakeError, LakeUnavailableError
-from tidegate.lake.atomic_files import write_atomically
+from tidegate.storage.atomic_files import write_atomically
 
 __all__ = [
     "LOST_BY_REBUILDING",

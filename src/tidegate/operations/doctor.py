@@ -133,10 +133,10 @@ def _jars(jars: tuple[Jar, ...]) -> Iterator[DoctorFinding]:
 
 
 def _project(workspace: Workspace) -> Iterator[DoctorFinding]:
-    from tidegate.spark.jars import drivers_of
+    from tidegate.spark.project_jars import jars_of
 
     settings = workspace.settings
-    yield from _jars(drivers_of(settings))
+    yield from _jars(jars_of(settings))
     yield _place("warehouse", settings.lake.warehouse, "[lake] warehouse")
     if settings.lake.catalog == "embedded":
         yield _place("catalog", settings.lake.catalog_path.parent, "[lake] catalog_path")

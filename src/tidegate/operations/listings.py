@@ -105,9 +105,12 @@ class SourceList:
 
 def list_sources(settings: Settings) -> SourceList:
     # The other lists live in this file too, and must not wait for what reads sources.
-    from tidegate.sources import known_tables
+    from tidegate.sources import Discovery, known_tables, together
+    from tidegate.sources.chunk_tables import as_source_tables
 
-    return SourceList(known_tables(settings, refresh=True), len(settings.sources))
+    chunked = as_source_tables(settings)
+    discovery = together([known_tables(settings, refresh=True), Discovery(tables=chunked)])
+    return SourceList(discovery, len(settings.sources) + len(chunked))
 
 
 def _table_document(table: SourceTable) -> dict[str, Any]:

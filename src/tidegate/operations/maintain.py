@@ -10,7 +10,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -23,6 +23,7 @@ from tidegate.lake import MAIN, BranchCatalog, BranchView, TableMetadata, open_c
 from tidegate.lake.expire import expire_snapshots, expired_snapshots
 from tidegate.lake.warehouse import last_sweep, record_sweep
 from tidegate.names import TableName
+from tidegate.operations.maintain_delta import DeltaMaintenance, maintain_delta
 from tidegate.operations.reap import best_effort, drop_orphans
 
 if TYPE_CHECKING:
@@ -60,12 +61,18 @@ class MaintenanceReport:
     dropped_branches: tuple[str, ...] = ()
     compacted: tuple[Compacted, ...] = ()
     expired: dict[str, int] = field(default_factory=dict)
+    vacuumed: dict[str, int] = field(default_factory=dict)
+    """Unused files of Delta tables, which have no branches."""
+
     swept: SweepReport | None = None
     gave_way: tuple[str, ...] = ()
     """Tables that a run changed meanwhile."""
 
     errors: tuple[str, ...] = ()
     """What could not be done, one line each."""
+
+    dry_run: bool = False
+    """Nothing was done: it is what would be, with estimates of the numbers of files."""
 
     @property
     def summary(self) -> str:
@@ -75,10 +82,14 @@ class MaintenanceReport:
             (len(self.dropped_branches), "abandoned branch", "es", "dropped"),
             (len(self.compacted), "table", "s", f"compacted ({before} files to {after})"),
             (sum(self.expired.values()), "snapshot", "s", "expired"),
-            (len(self.swept.files) if self.swept is not None else 0, "unused file", "s", "deleted"),
+            (self._unused, "unused file", "s", "deleted"),
         )
         summaries = (f"{n} {noun}{'' if n == 1 else ending} {did}" for n, noun, ending, did in parts if n)
         return ", ".join(summaries)
+
+    @property
+    def _unused(self) -> int:
+        return sum(self.vacuumed.values()) + (len(self.swept.files) if self.swept is not None else 0)
 
     @property
     def exit_code(self) -> int:
@@ -95,28 +106,52 @@ class MaintenanceReport:
             "dropped_branches": list(self.dropped_branches),
             "compacted": [asdict(done) for done in self.compacted],
             "expired": dict(self.expired),
+            "vacuumed": dict(self.vacuumed),
             "swept": swept,
             "gave_way": list(self.gave_way),
             "errors": list(self.errors),
+            "dry_run": self.dry_run,
         }
 
 
-def maintain_lake(settings: Settings, notify: Callable[[str], None]) -> MaintenanceReport:
-    """Maintain all of main. Spark is started only when a table has to be compacted."""
+def maintain_lake(settings: Settings, notify: Callable[[str], None], dry_run: bool = False) -> MaintenanceReport:
+    """Maintain all of main, and Delta tables. Spark is started only for those, or when a table has to be compacted."""
     catalog, root = open_catalog(settings), list["SparkSession"]()
 
-    def session(branch: str) -> SparkSession:
-        from tidegate.spark.session import child_session, open_spark
+    def spark() -> SparkSession:
+        from tidegate.spark.session import open_spark
 
         if not root:
             root.append(open_spark(settings, notify))
-        return child_session(root[0], catalog.spark_conf(branch), catalog.spark_catalog(branch))
+        return root[0]
+
+    def session(branch: str) -> SparkSession:
+        from tidegate.spark.session import child_session
+
+        return child_session(spark(), catalog.spark_conf(branch), catalog.spark_catalog(branch))
+
+    def delta() -> SparkSession:
+        from tidegate.chunks.delta_table import delta_session
+
+        return delta_session(settings, spark())
 
     try:
-        return maintain(settings, catalog, session)
+        report = maintain(settings, catalog, session, dry_run=dry_run)
+        return _with_delta(report, maintain_delta(settings, delta, dry_run))
     finally:
         for started in root:
             started.stop()
+
+
+def _with_delta(report: MaintenanceReport, delta: DeltaMaintenance) -> MaintenanceReport:
+    compacted = (Compacted(table, before, after) for table, (before, after) in delta.compacted.items())
+    return replace(
+        report,
+        compacted=(*report.compacted, *compacted),
+        vacuumed=delta.vacuumed,
+        gave_way=(*report.gave_way, *delta.gave_way),
+        errors=(*report.errors, *delta.errors),
+    )
 
 
 def maintain(
@@ -125,9 +160,10 @@ def maintain(
     session_factory: SessionFactory | None,
     tables: Collection[TableName] | None = None,
     clock: Clock = lambda: datetime.now(UTC),
+    dry_run: bool = False,
 ) -> MaintenanceReport:
     """All four steps, over `tables` (default: all of main). Without a session factory nothing is compacted."""
-    work = _Maintenance(settings.maintenance, catalog, session_factory, clock)
+    work = _Maintenance(settings.maintenance, catalog, session_factory, clock, dry_run)
     work.drop_orphans(settings)
     work.tidy(tables, min_expired=1)
     if settings.maintenance.sweep:
@@ -157,8 +193,14 @@ class _Maintenance:
     """One round of maintenance, and what it has done so far."""
 
     def __init__(
-        self, section: MaintenanceSection, catalog: BranchCatalog, sessions: SessionFactory | None, clock: Clock
+        self,
+        section: MaintenanceSection,
+        catalog: BranchCatalog,
+        sessions: SessionFactory | None,
+        clock: Clock,
+        dry_run: bool = False,
     ) -> None:
+        self._dry_run = dry_run
         self._section = section
         self._catalog = catalog
         self._sessions = sessions
@@ -178,11 +220,12 @@ class _Maintenance:
             swept=self._swept,
             gave_way=tuple(self._gave_way),
             errors=tuple(self._errors),
+            dry_run=self._dry_run,
         )
 
     def drop_orphans(self, settings: Settings) -> None:
         with best_effort("forgotten branches", self._errors):
-            dropped = drop_orphans(settings, self._catalog, self._clock(), self._errors)
+            dropped = drop_orphans(settings, self._catalog, self._clock(), self._errors, self._dry_run)
             self._dropped += [branch.name for branch in dropped]
 
     def tidy(self, tables: Collection[TableName] | None, min_expired: int) -> None:
@@ -192,7 +235,9 @@ class _Maintenance:
             candidates = sorted(main.heads() if tables is None else tables)
             to_compact = [t for t in candidates if self._wants_compaction(main, t)]
             to_expire = [t for t in candidates if self._wants_expiry(main, t, min_expired)]
-            if not to_compact and not to_expire:
+            if self._dry_run:
+                self._foresee(main, to_compact, to_expire)
+            if self._dry_run or (not to_compact and not to_expire):
                 return
             inputs = self._inputs() if to_expire else frozenset()
             with self._branch() as branch:
@@ -200,6 +245,17 @@ class _Maintenance:
                     self._on_table(branch, table, self._compact)
                 for table in to_expire:
                     self._on_table(branch, table, partial(self._expire, inputs=inputs))
+
+    def _foresee(self, main: BranchView, to_compact: list[TableName], to_expire: list[TableName]) -> None:
+        for table in to_compact:
+            metadata = main.table(table)
+            before = _data_file_count(metadata)
+            spare = _files_to_spare(metadata, self._section.small_file_mb * MEGABYTE) if metadata is not None else 0
+            self._compacted.append(Compacted(str(table), before, before - spare))
+        inputs = self._inputs() if to_expire else frozenset()
+        for table in to_expire:
+            if metadata := main.table(table):
+                self._expired[str(table)] = len(expired_snapshots(metadata, **self._retention(metadata, inputs)))
 
     def sweep(self, warehouse: Path, at_most_every: timedelta | None = None) -> None:
         with best_effort("unused files", self._errors):
@@ -209,7 +265,7 @@ class _Maintenance:
             from tidegate.lake.sweep import sweep
 
             min_age = timedelta(hours=self._section.sweep_min_age_hours)
-            self._swept = sweep(self._catalog, warehouse, min_age, self._clock)
+            self._swept = sweep(self._catalog, warehouse, min_age, self._clock, self._dry_run)
             if self._swept.failed:
                 self._errors.append(f"unused files: {len(self._swept.failed)} could not be deleted")
 

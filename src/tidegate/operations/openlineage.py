@@ -97,6 +97,7 @@ class _EventWriter:
         self.settings = settings
         self.run = run
         self.outside = {table.table: table.relation for table in discovery.tables}
+        self.outside |= {name: table.relation for name, table in compiled.chunk_tables.items() if name in read}
         self.sources = {str(source): source for source in read}
         self.job = {"namespace": settings.project.namespace, "name": settings.project.name}
         self.run_id = self._id()
@@ -157,6 +158,8 @@ class _EventWriter:
         source = self.settings.sources.get(table.namespace) if table else None
         if table and source:
             return _dataset_of_source(table, source)
+        if table and (chunk_table := self.compiled.chunk_tables.get(table)):
+            return _dataset_of_files(chunk_table.where)
         return {"namespace": self.settings.lake.warehouse.absolute().as_uri(), "name": key}
 
     def _column_lineage(self, model: CompiledModel) -> Document:
@@ -234,6 +237,15 @@ def _job_facets(model: CompiledModel | None) -> Document:
     if model and model.model.settings.description:
         facets["documentation"] = _facet("documentation", description=model.model.settings.description)
     return facets
+
+
+def _dataset_of_files(where: str) -> Document:
+    """A folder, or `s3://bucket/…`."""
+    if "://" not in where:
+        return {"namespace": "file", "name": where}
+    scheme, _, rest = where.partition("://")
+    bucket, _, name = rest.partition("/")
+    return {"namespace": f"{scheme}://{bucket}", "name": name}
 
 
 def _dataset_of_source(table: TableName, source: SourceSettings) -> Document:

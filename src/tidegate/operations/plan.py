@@ -29,7 +29,7 @@ _REMEMBERED = 10
 @dataclass(frozen=True, slots=True)
 class InputView:
     """The snapshot that was read last and the one that main has now; None where there is none, or where it will be
-    another once the plan has run."""
+    another once the plan has run. Of a Delta table it is the version."""
 
     table: str
     from_snapshot: int | None
@@ -249,17 +249,25 @@ class _Viewer:
                 to_snapshot=now.snapshot_id if now and name not in moving else None,
                 changed_rows=None if name in moving else _changed_rows(inputs, name, before is not None),
             )
+        for name, read in sorted(inputs.delta.items()):
+            last_read = step.progress.delta.get(name) if step.progress else None
+            changed_rows = _changed_rows(inputs, name, last_read is not None)
+            version = last_read.version if last_read else None
+            yield InputView(inputs.short(name), version, read.version, changed_rows)
 
 
 def _delta_sql(step: PlanStep) -> str | None:
     delta = step.decision.delta
     if delta is None:
         return None
-    from tidegate.planner.deltas.delta_query import image_sql
+    from tidegate.planner.deltas.delta_query import delta_image_sql, image_sql
     from tidegate.planner.deltas.rewrite import explain
 
     images = {}
     for read in delta.reads:
+        if str(read.table) in step.inputs.delta:
+            images[read.name] = delta_image_sql(read.table, read.image, step.decision.changes[read.table])
+            continue
         used_columns = step.progress.tables[str(read.table)].used if step.progress else None
         columns = tuple(used_columns) if used_columns else step.inputs.metadata[str(read.table)].column_names
         images[read.name] = image_sql(read.table, read.image, step.decision.changes[read.table], columns)
@@ -267,7 +275,7 @@ def _delta_sql(step: PlanStep) -> str | None:
 
 
 def _changed_rows(inputs: Inputs, name: str, was_read: bool) -> int | None:
-    if not was_read or name not in inputs.tables:
+    if not was_read or name not in {*inputs.tables, *inputs.delta}:
         return None
     change = inputs.changed.get(name)
     if isinstance(change, TableChange):

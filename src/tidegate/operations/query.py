@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -28,8 +28,10 @@ from tidegate.operations.quarantine.redacted_rows import redact_quarantined
 from tidegate.operations.workspace import Workspace
 from tidegate.quality import plain
 from tidegate.runs.damage import missing_file_behind
+from tidegate.sources.chunk_tables import ChunkTable, chunk_tables
 from tidegate.spark.session import child_session, open_spark
 from tidegate.spark.spark_errors import read_failure
+from tidegate.transform.delta_views import delta_views
 
 if TYPE_CHECKING:
     import pyarrow
@@ -106,14 +108,19 @@ def _pinned_frame(
 ) -> Iterator[DataFrame]:
     catalog = open_catalog(settings)
     heads = catalog.head()
-    typed = bind_adhoc(sql, settings, heads, columns_of=partial(_columns_of, heads))
+    delta = chunk_tables(settings)
+    typed = bind_adhoc(sql, settings, {*heads, *delta}, columns_of=partial(_columns_of, heads, delta))
+    for table in delta.keys() & {read.table for read in typed.reads}:
+        delta[table].require()  # Spark need not start for a table that is not there
     session = open_spark(settings, notify, root)
     with pinned_heads(catalog) as branch:
         child = child_session(session, catalog.spark_conf(branch), catalog.spark_catalog(branch))
         child.conf.set(*NO_COUNTS_FROM_STATISTICS)
         lake = BranchView(catalog, branch)
         try:
-            yield child.sql(bind_adhoc(sql, settings, lake.heads(), whole_snapshot(lake, child)).sql)
+            bound = bind_adhoc(sql, settings, {*lake.heads(), *delta}, whole_snapshot(lake, child, delta))
+            views = delta_views(child, bound.reads, delta)
+            yield child.sql(bound.substitute(lambda read: views.get(read.start)))
         except TidegateError:
             raise
         except Exception as error:
@@ -126,7 +133,7 @@ def _pinned_frame(
 
 def preview(workspace: Workspace, name: str, limit: int, notify: Callable[[str], None]) -> QueryResult:
     """The first rows of a published table, without the values of hidden columns."""
-    table = workspace.published(name)
+    table = workspace.queryable(name)
     result = query(workspace.settings, f"SELECT * FROM {table.quoted}", limit, notify=notify)
     try:
         compiled = workspace.compile()
@@ -136,7 +143,9 @@ def preview(workspace: Workspace, name: str, limit: int, notify: Callable[[str],
     return replace(result, rows=tuple(redact_quarantined(row, hidden) for row in result.rows))
 
 
-def _columns_of(heads: Heads, table: TableName) -> Relation:
+def _columns_of(heads: Heads, delta: Mapping[TableName, ChunkTable], table: TableName) -> Relation:
+    if table in delta:
+        return delta[table].relation
     try:
         return relation_of(read_metadata(heads[table]).fields)
     except LakeError:
@@ -166,13 +175,21 @@ def _distinct(names: list[str]) -> list[str]:
     return distinct
 
 
-def whole_snapshot(lake: BranchView, session: SparkSession) -> Callable[[TableName, AsOf], int | None]:
+def whole_snapshot(
+    lake: BranchView, session: SparkSession, delta: Collection[TableName] = ()
+) -> Callable[[TableName, AsOf], int | None]:
     """For a table and its clause: the snapshot to read instead; None where the clause may stay.
 
     A time in the middle of a write means the state before it; a snapshot that is named by its id is refused there.
     """
 
     def whole_state(table: TableName, clause: AsOf) -> int | None:
+        if table in delta:
+            raise QueryError(
+                f"{table.layer}.{table.name} is a Delta table, which is read at its last version",
+                where="the query",
+                remedy=f"Leave {clause.kind} AS OF out.",
+            )
         metadata = lake.table(table)
         middle = intermediate_snapshots(metadata) if metadata is not None else frozenset()
         if metadata is None or not middle:

@@ -22,7 +22,7 @@ from tidegate.state.liveness import has_ended, last_heartbeat, process_is_alive
 
 __all__ = ["ReapReport", "Reaped", "best_effort", "drop_orphans", "reap"]
 
-_PREFIXES = ("run-", "read-", "maintain-")
+_PREFIXES = ("run-", "read-", "maintain-", "load-")
 _OWN_NUMBER = timedelta(hours=24)
 """After this long without a heartbeat, a process with the run's number is another one that was given it again."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -69,10 +69,18 @@ class Workspace:
         return compiled.models[table]
 
     def published(self, name: str) -> TableName:
-        heads = self.heads()
-        table = self._parse(name, heads)
-        if table not in heads:
-            raise self._unknown("published table", name, heads, f"`tidegate run +{name}` builds a model's table.")
+        return self._among(name, self.heads())
+
+    def queryable(self, name: str) -> TableName:
+        """Published, or filled by chunked loads."""
+        from tidegate.sources.chunk_tables import chunk_tables
+
+        return self._among(name, {*self.heads(), *chunk_tables(self.settings)})
+
+    def _among(self, name: str, tables: Collection[TableName]) -> TableName:
+        table = self._parse(name, tables)
+        if table not in tables:
+            raise self._unknown("published table", name, tables, f"`tidegate run +{name}` builds a model's table.")
         return table
 
     def select(

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from tidegate.compiler.compiled import BoundQuery, CompiledModel
 from tidegate.lake.changes import TableChange, Untraceable
+from tidegate.lake.delta_log import DeltaState
+from tidegate.lake.iceberg_types import iceberg_word
 from tidegate.lake.metadata import Snapshot, TableMetadata
 from tidegate.names import TableName
 from tidegate.planner.deltas.delta_query import LINEAGE, DeltaQuery, DeltaRefusal, InputTable
@@ -74,10 +76,9 @@ def used_columns(inputs: Inputs, query: BoundQuery) -> Mapping[TableName, frozen
 
 
 def input_tables(inputs: Inputs) -> Mapping[TableName, InputTable]:
-    return {
-        TableName.parse(name, ""): _input_table(metadata, inputs.changed.get(name))
-        for name, metadata in inputs.metadata.items()
-    }
+    tables = {name: _input_table(metadata, inputs.changed.get(name)) for name, metadata in inputs.metadata.items()}
+    tables |= {name: _delta_table(state, inputs.changed.get(name)) for name, state in inputs.delta.items()}
+    return {TableName.parse(name, ""): table for name, table in tables.items()}
 
 
 def _input_table(metadata: TableMetadata, change: TableChange | Untraceable | None) -> InputTable:
@@ -90,6 +91,15 @@ def _input_table(metadata: TableMetadata, change: TableChange | Untraceable | No
             keyed_by = change.keyed_by
     types = {field.name.lower(): str(field.type) for field in metadata.fields}
     return InputTable(columns, _unique(metadata), change is not None, keyed_by, types=types)
+
+
+def _delta_table(state: DeltaState, change: TableChange | Untraceable | None) -> InputTable:
+    """Nothing but its loads holds its rows to a key, so none is relied on."""
+    columns = tuple(column.name for column in state.relation.columns)
+    keyed_by = frozenset(columns) if isinstance(change, TableChange) and change.insert_only else None
+    words = {column.name.lower(): iceberg_word(column.type) for column in state.relation.columns}
+    types = {name: word for name, word in words.items() if word is not None}
+    return InputTable(columns, (), change is not None, keyed_by, types=types)
 
 
 def _with_lineage(facts: InputTable) -> InputTable:

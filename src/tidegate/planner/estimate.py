@@ -78,7 +78,7 @@ class _Size:
 
 def estimate_all(inputs: Inputs, own: TableMetadata | None, progress: Progress | None) -> Estimate:
     """Everything is read. Landing files have a size but no known number of rows."""
-    if inputs.untracked:
+    if inputs.untracked or inputs.delta:
         return Estimate()
     sizes = _sizes(inputs, progress)
     landed = [file.size for zone in inputs.zones.values() for file in zone.files]
@@ -104,6 +104,8 @@ def estimate_delta(
     progress: Progress | None,
 ) -> Estimate:
     """Changed rows are read from the files written since; tables that the result looks up are scanned, then reduced."""
+    if inputs.delta:
+        return Estimate()
     sizes = _sizes(inputs, progress)
     target = own.total_records if own else 0
     rows = bytes = 0

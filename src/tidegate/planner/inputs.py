@@ -10,13 +10,15 @@ from tidegate.compiler.compiled import Compiled, CompiledModel
 from tidegate.config import Settings, ZoneSettings
 from tidegate.lake.changes import TableChange, Untraceable, change_since, other_columns
 from tidegate.lake.consumed import Consumed, read_consumed
+from tidegate.lake.delta_log import DeltaState
 from tidegate.lake.metadata import TableMetadata, ViewMetadata
-from tidegate.lake.progress import Progress, TableInput
+from tidegate.lake.progress import DeltaInput, Progress, TableInput
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.planner.model_traits import declared_key
 from tidegate.project.connector_zone import list_connector_zone, unconsumed_by_name
 from tidegate.project.landing_files import UnconsumedFiles, ZoneFile, content_digest, list_zone, unconsumed
+from tidegate.sources.chunk_tables import ChunkTable
 from tidegate.sources.source_catalogs import has_own_catalog, has_source_catalog
 
 __all__ = [
@@ -24,6 +26,7 @@ __all__ = [
     "ZoneState",
     "is_elsewhere",
     "read_inputs",
+    "recorded_delta",
     "recorded_inputs",
     "tables_behind",
     "with_discarded",
@@ -64,10 +67,12 @@ class Inputs:
     """Tables that changed only in columns that the model does not read."""
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The columns that identify the rows of a table, where they are known."""
+    delta: Mapping[str, DeltaState] = field(default_factory=dict)
+    """Delta tables beside the lake."""
 
     @property
     def any(self) -> bool:
-        return bool(self.tables or self.zones or self.untracked)
+        return bool(self.tables or self.zones or self.delta or self.untracked)
 
     @property
     def expired(self) -> str | None:
@@ -100,7 +105,10 @@ class Inputs:
 
     def _table_changes(self) -> Iterator[str]:
         for name, change in sorted(self.changed.items()):
-            yield f"{self.short(name)} {change.reason if isinstance(change, Untraceable) else _extent(change)}"
+            extent = change.reason if isinstance(change, Untraceable) else _extent(change)
+            if name in self.delta and isinstance(change, TableChange):
+                extent = f"moved from version {change.then_id} to {change.now_id}: {extent}"
+            yield f"{self.short(name)} {extent}"
         for name in sorted(self.untracked):
             yield f"{self.short(name)} does not say whether it changed"
 
@@ -130,13 +138,19 @@ def read_inputs(model: CompiledModel, compiled: Compiled, lake: BranchView, prog
     """The state of everything that `model` reads, with the tables behind its views."""
     settings = compiled.settings
     tables: dict[str, TableInput] = {}
+    delta: dict[str, DeltaState] = {}
     tabular: dict[str, TableMetadata] = {}
     changed: dict[str, TableChange | Untraceable] = {}
     untracked: set[str] = set()
     unread: set[str] = set()
     for table in tables_behind([*model.depends_on, *model.sources], compiled):
         name = str(table)
-        metadata = None if is_elsewhere(settings, table) else lake.metadata(table)
+        if (chunk_table := compiled.chunk_tables.get(table)) is not None:
+            delta[name] = chunk_table.require()
+            if progress and (difference := _difference(chunk_table, progress.delta.get(name))):
+                changed[name] = difference
+            continue
+        metadata = None if is_elsewhere(compiled, table) else lake.metadata(table)
         if metadata is None:
             if table.namespace in settings.sources:
                 untracked.add(name)
@@ -155,7 +169,11 @@ def read_inputs(model: CompiledModel, compiled: Compiled, lake: BranchView, prog
     zones = {zone: _zone_state(zone, model, lake, settings, progress) for zone in model.zones}
     keys = {name: key for name, metadata in tabular.items() if (key := _key(name, metadata, compiled))}
     namespace = settings.project.namespace
-    return Inputs(tables, zones, frozenset(untracked), namespace, tabular, changed, frozenset(unread), keys)
+    return Inputs(tables, zones, frozenset(untracked), namespace, tabular, changed, frozenset(unread), keys, delta)
+
+
+def _difference(table: ChunkTable, last_read: DeltaInput | None) -> TableChange | Untraceable | None:
+    return Untraceable("is a new input") if last_read is None else table.change_since(last_read)
 
 
 def recorded_inputs(
@@ -179,6 +197,10 @@ def _key(name: str, metadata: TableMetadata, compiled: Compiled) -> tuple[str, .
     model = compiled.models.get(TableName.parse(name, ""))
     declared = declared_key(model) if model else ()
     return declared or (metadata.progress.key if metadata.progress else ())
+
+
+def recorded_delta(inputs: Inputs) -> Mapping[str, DeltaInput]:
+    return {name: state.as_input() for name, state in inputs.delta.items()}
 
 
 def with_discarded(
@@ -245,9 +267,11 @@ def _is_unread(change: TableChange, last_read: TableInput) -> bool:
     return {name.lower() for name in change.columns}.isdisjoint(name.lower() for name in last_read.used)
 
 
-def is_elsewhere(settings: Settings, table: TableName) -> bool:
+def is_elsewhere(compiled: Compiled, table: TableName) -> bool:
     """Whether Spark reads it outside the lake's catalog; a table of the same name in the lake is another one."""
-    return has_source_catalog(settings, table) or has_own_catalog(settings, table.namespace)
+    settings = compiled.settings
+    own = has_source_catalog(settings, table) or has_own_catalog(settings, table.namespace)
+    return own or table in compiled.chunk_tables
 
 
 def tables_behind(names: Iterable[TableName], compiled: Compiled) -> tuple[TableName, ...]:

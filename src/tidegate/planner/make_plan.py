@@ -243,7 +243,7 @@ def as_difference(model: CompiledModel, facts: ModelPlan, readers: tuple[Compile
     settings, own = model.model.settings, lake.table(model.model.table)
     if facts.decision.run_type is not RunType.FULL or not settings.traits.replaces_table:
         return False
-    if own is None or not settings.unique_key or not facts.inputs.changed:
+    if own is None or not settings.unique_key or not facts.inputs.changed or facts.inputs.delta:
         return False
     if not facts.inputs.traceable:
         return False

@@ -101,8 +101,9 @@ def bound_query(run: RunContext, model: CompiledModel) -> BoundQuery:
 
 def tables_read(run: RunContext, model: CompiledModel) -> tuple[TableName, ...]:
     """The tables of the lake that its query reads."""
-    outside = run.settings.sources
-    return (*model.depends_on, *(name for name in model.sources if name.namespace not in outside))
+    sources, chunked = run.settings.sources, run.compiled.chunk_tables
+    own = (name for name in model.sources if name.namespace not in sources and name not in chunked)
+    return (*model.depends_on, *own)
 
 
 def checked_inputs(run: RunContext, model: CompiledModel, values: RunValues) -> dict[str, TableInput]:
@@ -114,7 +115,7 @@ def checked_tables(run: RunContext, model: CompiledModel, values: RunValues) -> 
     """Other tables that the blocking checks of the model read, as the branch has them."""
     inputs = {}
     for table in tables_behind(tables_read_by_checks(run, model, values), run.compiled):
-        if table != model.model.table and not is_elsewhere(run.settings, table):
+        if table != model.model.table and not is_elsewhere(run.compiled, table):
             metadata = run.lake.metadata(table)
             if metadata is not None:
                 inputs[str(table)] = metadata.table_input()

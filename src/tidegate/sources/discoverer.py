@@ -35,7 +35,7 @@ class Ping:
     """Whether something that a run needs can be reached."""
 
     name: str
-    """`lake`, `state` or `source NAME`"""
+    """`lake`, `state`, `source NAME` or `chunks`"""
     kind: str
     detail: str
     """What answered, or why it failed."""

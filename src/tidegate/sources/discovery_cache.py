@@ -15,10 +15,10 @@ from blake3 import blake3
 from tidegate.config import FivetranSource, JdbcSource, ManualSource, Secret, Settings, SourceSettings
 from tidegate.datatypes import Column, Relation, from_json, to_json
 from tidegate.jsontext import json_text
-from tidegate.lake.atomic_files import write_atomically
 from tidegate.names import TableName
 from tidegate.sources.discoverer import SourceTable
 from tidegate.sources.discovery import Discovery, StaleTables, discover, in_parallel, together
+from tidegate.storage.atomic_files import write_atomically
 
 __all__ = ["cache_file", "known_tables"]
 

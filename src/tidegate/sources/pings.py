@@ -1,4 +1,7 @@
-"""Whether all that a run needs can be reached: the lake, the state and every source. A ping changes nothing."""
+"""Whether all that a run needs can be reached: the lake, the state, every source, the files of chunked loads.
+
+A ping changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,15 @@ from tidegate.config import Settings
 from tidegate.errors import LakeUnavailableError, StateError, TidegateError
 from tidegate.sources.discoverer import Ping, measure
 from tidegate.sources.discovery import in_parallel, open_source
+from tidegate.storage import open_storage
 
-__all__ = ["ping_all", "ping_lake", "ping_project", "ping_state"]
+__all__ = ["ping_all", "ping_chunks", "ping_lake", "ping_project", "ping_state"]
 
 
 def ping_project(settings: Settings) -> tuple[Ping, ...]:
-    """The lake, the state, then the sources in the order of tidegate.toml."""
-    return (ping_lake(settings), ping_state(settings), *ping_all(settings))
+    """The lake, the state, then the sources in the order of tidegate.toml, and where chunked loads are."""
+    chunks = (ping_chunks(settings),) if settings.chunks.sources else ()
+    return (ping_lake(settings), ping_state(settings), *ping_all(settings), *chunks)
 
 
 def ping_all(settings: Settings, names: Collection[str] | None = None) -> tuple[Ping, ...]:
@@ -30,6 +35,17 @@ def ping_lake(settings: Settings) -> Ping:
 def ping_state(settings: Settings) -> Ping:
     kind = settings.state.url.partition(":")[0]
     return measure("state", kind, lambda: _check_state(settings), _unexpected(StateError))
+
+
+def ping_chunks(settings: Settings) -> Ping:
+    kind = "s3" if settings.chunks.root.startswith("s3") else "folder"
+    return measure("chunks", kind, lambda: _check_chunks(settings), _unexpected(LakeUnavailableError))
+
+
+def _check_chunks(settings: Settings) -> str:
+    storage = open_storage(settings.chunks.root, settings.s3)
+    storage.exists("silver/any")
+    return storage.location
 
 
 def _check_lake(settings: Settings) -> str:

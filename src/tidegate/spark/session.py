@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -17,7 +18,9 @@ from tidegate.spark.class_archive import ensure_class_archive
 from tidegate.spark.jars import Jar, drivers_of, ensure_jars
 from tidegate.spark.java import find_java
 from tidegate.spark.jvm import forget_spark, in_thread, is_connected, running_jvm, start_jvm
+from tidegate.spark.s3a import S3A_JARS, s3a_conf, uses_s3
 from tidegate.spark.starting import NOT_STARTED, STARTED, STARTING
+from tidegate.spark.table_formats import TableFormat, formats_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,6 +30,7 @@ __all__ = ["child_session", "interrupt", "local_cores", "open_spark", "start_ses
 SPARK_LOG = "spark.log"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _EXTENSIONS = "spark.sql.extensions"
+_ICEBERG_EXTENSION = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 
 _LOG_PATTERN = (
     "%d{yyyy-MM-dd HH:mm:ss.SSS} %p %c{1}: %replace{%m%n%ex}{${env:TIDEGATE_LOG_SECRETS:-NOTHING_IS_SECRET}}{***}"
@@ -51,15 +55,17 @@ def start_session(
     log_dir: Path,
     report: Callable[[str], None] = lambda line: None,
     drivers: tuple[Jar, ...] = (),
+    formats: tuple[TableFormat, ...] = (),
 ) -> SparkSession:
     """Find Java and the jars, start the JVM, return the root session. The JVM's output goes to `log_dir`/spark.log.
 
-    `drivers`: those of the project's own databases; they follow the other jars on the class path.
+    `drivers`: jars of the project's own; they and those of `formats` follow the others on the class path.
     """
     java = find_java()
     jars = ensure_jars(java, report)
     starts_here = spark.master.startswith("local") and not is_connected()
-    own_drivers = ensure_jars(java, report, drivers) if drivers else ()
+    own = (*drivers, *(jar for table_format in formats for jar in table_format.jars))
+    own_jars = ensure_jars(java, report, own) if own else ()
     archive = ensure_class_archive(java, jars, report) if starts_here else None
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(name).setLevel(logging.CRITICAL)  # it repeats the exception, with the JVM's stack
@@ -77,11 +83,11 @@ def start_session(
             where=str(log_dir),
             remedy="Check the folder's permissions and disk.",
         ) from error
-    conf = {"spark.app.name": "tidegate", **_conf(spark, (*jars, *own_drivers), log_dir, archive)}
+    conf = {"spark.app.name": "tidegate", **_conf(spark, (*jars, *own_jars), log_dir, archive, formats)}
     with log:
         start = log.tell()
         try:
-            return _connect(conf, log)
+            session = _connect(conf, log)
         except Exception as error:
             tail = (log_dir / SPARK_LOG).read_bytes()[start:].decode(errors="replace").strip().splitlines()
             because = next((line for line in reversed(tail) if "rror" in line), str(error).splitlines()[0])
@@ -90,6 +96,19 @@ def start_session(
                 where=str(log_dir / SPARK_LOG),
                 remedy="See the log and check [spark] in tidegate.toml; `tidegate doctor --spark` tries again.",
             ) from error
+    _require(session, formats)
+    return session
+
+
+def _require(session: SparkSession, formats: tuple[TableFormat, ...]) -> None:
+    """A Spark that was running already may have been started for a project without them."""
+    extensions = session.conf.get(_EXTENSIONS, "") or ""
+    for table_format in formats:
+        if table_format.extension not in extensions:
+            raise SetupError(
+                f"Spark runs in this process already, without {table_format.name}",
+                remedy=f"Stop that session first, or start it through a project that uses {table_format.name}.",
+            )
 
 
 def _connect(conf: Mapping[str, str], log: IO[bytes]) -> SparkSession:
@@ -110,11 +129,17 @@ def _connect(conf: Mapping[str, str], log: IO[bytes]) -> SparkSession:
     return jvm.connect(builder.getOrCreate)
 
 
-def _conf(spark: SparkSection, jars: tuple[Path, ...], log_dir: Path, archive: Path | None) -> dict[str, str]:
+def _conf(
+    spark: SparkSection,
+    jars: tuple[Path, ...],
+    log_dir: Path,
+    archive: Path | None,
+    formats: tuple[TableFormat, ...] = (),
+) -> dict[str, str]:
     conf = {
         "spark.master": spark.master,
         "spark.driver.memory": spark.memory,
-        _EXTENSIONS: "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+        _EXTENSIONS: ",".join([_ICEBERG_EXTENSION, *(table_format.extension for table_format in formats)]),
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.warehouse.dir": (log_dir / "spark-warehouse").as_uri(),
         "spark.sql.session.timeZone": "UTC",
@@ -127,6 +152,8 @@ def _conf(spark: SparkSection, jars: tuple[Path, ...], log_dir: Path, archive: P
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.sources.partitionOverwriteMode": "dynamic",
     }
+    for table_format in formats:
+        conf.update(table_format.conf)
     paths = [str(jar) for jar in jars]
     if spark.master.startswith("local"):
         # On one machine the class path does; shipping the jars to an executor in the same JVM costs a second.
@@ -204,17 +231,24 @@ def open_spark(
     """`root`, or a new session. `report` receives STARTING, then STARTED or NOT_STARTED."""
     if root is not None:
         return root
-    logs, drivers = settings.root / ".tidegate" / "logs", drivers_of(settings)
     if _is_running():
-        return start_session(settings.spark, logs, report, drivers)
+        return _start(settings, report)
     report(STARTING)
     try:
-        session = start_session(settings.spark, logs, report, drivers)
+        session = _start(settings, report)
     except BaseException:
         report(NOT_STARTED)
         raise
     report(STARTED)
     return session
+
+
+def _start(settings: Settings, report: Callable[[str], None]) -> SparkSession:
+    """With what the project's sources, its table formats and the places of its files need."""
+    spark, jars = settings.spark, drivers_of(settings)
+    if uses_s3(settings):
+        spark, jars = replace(spark, conf={**s3a_conf(settings.s3), **spark.conf}), (*jars, *S3A_JARS)
+    return start_session(spark, settings.root / ".tidegate" / "logs", report, jars, formats_of(settings))
 
 
 def _is_running() -> bool:

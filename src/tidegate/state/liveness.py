@@ -6,12 +6,14 @@ import os
 import socket
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Protocol
 
 from tidegate.state.run_records import RunRecord
 
 __all__ = [
     "HEARTBEAT_SECONDS",
     "HEARTBEAT_TIMEOUT",
+    "ProcessRecord",
     "has_ended",
     "is_alive",
     "last_heartbeat",
@@ -22,6 +24,20 @@ __all__ = [
 HEARTBEAT_SECONDS = 30.0
 HEARTBEAT_TIMEOUT = timedelta(seconds=3 * HEARTBEAT_SECONDS)
 """A run on another host without a heartbeat for so long counts as dead."""
+
+
+class ProcessRecord(Protocol):
+    """What is recorded of the process that does some work; a run has it too."""
+
+    @property
+    def host(self) -> str | None: ...
+
+    @property
+    def pid(self) -> int | None: ...
+
+    @property
+    def process(self) -> str | None:
+        """Its `process_identity`."""
 
 
 def has_ended(run: RunRecord) -> bool:
@@ -44,7 +60,7 @@ def process_identity(pid: int) -> str | None:
     return f"{boot} {container} {started}" if started else None
 
 
-def process_is_alive(run: RunRecord) -> bool | None:
+def process_is_alive(run: ProcessRecord) -> bool | None:
     """None where it is unknown: on another host, in another container of the same name, or before a restart.
 
     Where the run's record does not identify its process, any process with its pid counts as its own.

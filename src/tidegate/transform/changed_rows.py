@@ -15,6 +15,8 @@ from tidegate.lake.metadata import Snapshot, TableMetadata
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName, quote
 from tidegate.planner.deltas.delta_query import TOUCHED, DeltaQuery, Image, ImageRead
+from tidegate.sources.chunk_tables import ChunkTable
+from tidegate.transform.delta_views import delta_image
 from tidegate.write.added_rows import added_rows, masked_positions, newer_snapshots
 from tidegate.write.request import Touched
 
@@ -31,20 +33,24 @@ _MOST_POSITIONS = 2_000_000
 
 @contextlib.contextmanager
 def bind_images(
-    session: SparkSession, lake: BranchView, reads: tuple[ImageRead, ...], changes: Mapping[TableName, TableChange]
+    session: SparkSession,
+    lake: BranchView,
+    reads: tuple[ImageRead, ...],
+    changes: Mapping[TableName, TableChange],
+    delta: Mapping[TableName, ChunkTable] | None = None,
 ) -> Iterator[None]:
-    """Make each image a view of its name until the end. Only what a query selects of a view is read."""
+    """Make each image a view of its name until the end. Only what a query selects of a view is read.
+
+    `delta`: the tables that are not in the lake.
+    """
     bound: list[str] = []
     try:
         for read in reads:
-            metadata = lake.table(read.table)
-            if metadata is None or metadata.current is None:
-                raise LakeError(
-                    f"the rows of {read.table} that changed cannot be read: the table is gone",
-                    where=str(read.table),
-                    remedy="run again; the model is then built from what is there",
-                )
-            frame = _frame(session, read, metadata, changes[read.table])
+            change = changes[read.table]
+            if delta and read.table in delta:
+                frame = delta_image(session, delta[read.table], read.image, change)
+            else:
+                frame = _frame(session, read, _metadata(lake, read.table), change)
             frame.createOrReplaceTempView(quote(read.name))
             bound.append(read.name)
         yield
@@ -52,6 +58,17 @@ def bind_images(
         with contextlib.suppress(Exception):  # the session may be gone, and its views with it
             for name in bound:
                 session.catalog.dropTempView(name)
+
+
+def _metadata(lake: BranchView, table: TableName) -> TableMetadata:
+    metadata = lake.table(table)
+    if metadata is None or metadata.current is None:
+        raise LakeError(
+            f"the rows of {table} that changed cannot be read: the table is gone",
+            where=str(table),
+            remedy="run again; the model is then built from what is there",
+        )
+    return metadata
 
 
 def _frame(session: SparkSession, read: ImageRead, metadata: TableMetadata, change: TableChange) -> DataFrame:

@@ -16,7 +16,9 @@ from tidegate.lake.view import BranchView
 from tidegate.names import TableName, quote
 from tidegate.planner.row_keys import repeated_keys_warning
 from tidegate.project.landing_files import ZoneFile
+from tidegate.sources.chunk_tables import ChunkTable
 from tidegate.spark.spark_errors import read_failure
+from tidegate.transform.delta_views import delta_views
 from tidegate.transform.inserted import inserted_rows
 from tidegate.transform.landing import Delivery, bad_records_of, explain_read_error, read_zone, union_bad_records
 from tidegate.write.request import BadRecords
@@ -75,6 +77,9 @@ class Sources:
     in_order: bool = False
     """The rows of a driving zone are in their order of arrival."""
 
+    delta: Mapping[TableName, ChunkTable] = field(default_factory=dict)
+    """Tables that are not in the lake's catalog."""
+
 
 @dataclass(frozen=True, slots=True)
 class Built:
@@ -103,7 +108,7 @@ def build_frame(session: SparkSession, query: BoundQuery, sources: Sources) -> B
     The rows of a driving zone become rows of the result, so only its new files are read. A zone that is looked up is
     read whole: what was delivered before is still true.
     """
-    views: dict[int, str] = {}
+    views = dict(delta_views(session, query.reads, sources.delta))
     files: dict[str, tuple[ZoneFile, ...]] = {}
     columns: dict[str, str] = {}
     notes: list[str] = []
@@ -117,8 +122,9 @@ def build_frame(session: SparkSession, query: BoundQuery, sources: Sources) -> B
         settings = read.landing.settings
         zone = read_zone(session, batch.folder, chosen, settings, batch.known_columns, in_order, batch.delivery)
         files[read.landing.zone] = tuple(dict.fromkeys([*files.get(read.landing.zone, ()), *chosen]))
-        views[read.start] = f"__landing_{number}"
-        zone.frame.createOrReplaceTempView(views[read.start])
+        name = f"__landing_{number}"
+        views[read.start] = quote(name)
+        zone.frame.createOrReplaceTempView(name)
         columns[read.landing.zone] = zone.columns
         notes += zone.notes
         if settings.quarantines and not (read.driving and read.landing.zone in bad):
@@ -146,8 +152,8 @@ def _relation(
     views: Mapping[int, str],
     notes: list[str],
 ) -> str | None:
-    if read.landing is not None:
-        return f"`{views[read.start]}`"
+    if read.start in views:
+        return views[read.start]
     assert read.table is not None
     if read.table == sources.table and (sources.forget or sources.lake.table(read.table) is None):
         return _empty_self(query, sources, session, views)
@@ -180,9 +186,7 @@ def _empty_self(query: BoundQuery, sources: Sources, session: SparkSession, view
     untyped = "(SELECT " + ", ".join(f"NULL AS {quote(c)}" for c in query.columns or ("_",)) + " WHERE false)"
 
     def first_pass(read: TableRead) -> str | None:
-        if read.landing is not None:
-            return f"`{views[read.start]}`"
-        return untyped if read.table == sources.table else None
+        return views.get(read.start) or (untyped if read.table == sources.table else None)
 
     schema: StructType = session.sql(query.substitute(first_pass)).schema
     typed = ", ".join(

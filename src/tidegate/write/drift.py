@@ -25,6 +25,7 @@ __all__ = [
     "NARROWER_COLUMNS",
     "Drift",
     "aligned",
+    "aligned_values",
     "apply_drift",
     "compare_columns",
     "narrower_columns",
@@ -129,13 +130,17 @@ def _has_row_ids(request: WriteRequest) -> bool:
 
 def aligned(table: TableColumns, batch: TableColumns) -> str:
     """The SELECT list that gives the batch the table's columns, names, types and order; what it lacks is NULL."""
+    return ", ".join(aligned_values(table, batch))
+
+
+def aligned_values(table: TableColumns, batch: TableColumns) -> list[str]:
     values = []
     for column in table:
         source = batch.get(column.name)
         missing = f"CAST(NULL AS {column.type_sql})"
         value = missing if source is None else conversion(source.quoted, source.type, column.type)
         values.append(f"{value} AS {column.quoted}")
-    return ", ".join(values)
+    return values
 
 
 def _reconcile(old: TableColumn, new: TableColumn | None) -> TableColumn | None:

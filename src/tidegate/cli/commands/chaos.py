@@ -92,7 +92,10 @@ def chaos(
 
 
 def _list() -> Iterator[OutputLine]:
-    rows = ((name, "each model" if point.of_model else "run", point.means) for name, point in FAULT_POINTS.items())
+    rows = (
+        (name, "each model" if point.of_model else "chunked load" if point.of_load else "run", point.means)
+        for name, point in FAULT_POINTS.items()
+    )
     yield TextTable(("point", "of", "what has happened there"), rows)
 
 

@@ -55,43 +55,49 @@ def _branch_lines(branches: tuple[ListedBranch, ...]) -> Iterator[OutputLine]:
 
 
 @click.command()
+@click.option("--dry-run", is_flag=True, help="Only report what would be done.")
 @common_options
 @pass_invocation
-def maintain(invocation: Invocation) -> int:
+def maintain(invocation: Invocation, dry_run: bool) -> int:
     """Compact small files, expire old snapshots, sweep unused files.
 
     Branches that no process has kept alive are dropped first. What a live branch needs is never touched.
+    Delta tables of chunked loads are compacted and vacuumed too.
 
     \b
     Example:
-      tidegate maintain
+      tidegate maintain --dry-run
     """
     # `branches` lives in this file too, and must not wait for the rooms that work with Spark.
     from tidegate.operations.maintain import maintain_lake
 
     output = invocation.output()
-    report = maintain_lake(open_workspace(invocation).settings, output.note)
+    report = maintain_lake(open_workspace(invocation).settings, output.note, dry_run)
     output.show(report.document(), lambda: _report(report))
     return report.exit_code
 
 
 def _report(report: MaintenanceReport) -> Iterator[str]:
+    would = "would be " if report.dry_run else ""
     for branch in report.dropped_branches:
-        yield f"branch {branch} dropped: its process is gone"
+        yield f"branch {branch} {would}dropped: its process is gone"
     for done in report.compacted:
-        yield f"{done.table}: {done.files_before} files compacted to {done.files_after}"
+        about = "about " if report.dry_run else ""
+        yield f"{done.table}: {done.files_before} files {would}compacted to {about}{done.files_after}"
     for table, count in report.expired.items():
-        yield f"{table}: {plural(count, 'snapshot')} expired"
+        yield f"{table}: {plural(count, 'snapshot')} {would}expired"
+    for table, count in report.vacuumed.items():
+        yield f"{table}: {plural(count, 'unused file')} {would}deleted"
     if report.swept and report.swept.files:
-        yield f"{plural(len(report.swept.files), 'unused file')} ({size(report.swept.bytes)}) deleted"
+        yield f"{plural(len(report.swept.files), 'unused file')} ({size(report.swept.bytes)}) {would}deleted"
     if report.swept and report.swept.left:
         yield f"unused files are left: {report.swept.left}"
     for table in report.gave_way:
         yield f"{table}: skipped, a run is changing it"
     for error in report.errors:
         yield f"[WARN] {error}"
-    did = report.dropped_branches or report.compacted or report.expired or (report.swept and report.swept.files)
-    if not did and not report.errors:
+    did = report.dropped_branches or report.compacted or report.expired or report.vacuumed
+    if not did and not (report.swept and report.swept.files) and not report.errors:
         yield "Nothing to do."
 
 

@@ -216,13 +216,9 @@ def _others(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
 
 
 def _cannot_be_read(work: CompilationState, table: TableName) -> str | None:
-    from tidegate.sources.source_catalogs import has_source_catalog
-
     if table in work.ephemeral:
         return "is ephemeral and has no table to compare with"
-    return (
-        "is outside the lake: read it with a model, and name that" if has_source_catalog(work.settings, table) else None
-    )
+    return "is outside the lake: read it with a model, and name that" if work.is_outside_lake(table) else None
 
 
 def _key(

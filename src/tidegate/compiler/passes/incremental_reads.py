@@ -119,7 +119,8 @@ def _appending(work: CompilationState, draft: Draft, reads: _Reads) -> Iterator[
             message = f"append_only cannot tell which rows of the view {work.short(name)} are new"
             yield work.error(draft, "AppendOverView", message, place, "make it ephemeral, or read what it reads")
         elif upstream is None and _cannot_tell_new_rows(work, name):
-            message = f"append_only cannot tell which rows of the source {work.short(name)} are new"
+            what = "Delta table" if name in work.external.chunk_tables else "source"
+            message = f"append_only cannot tell which rows of the {what} {work.short(name)} are new"
             fix = "use merge_strategy incremental with a unique_key, or filter by watermark_value"
             yield work.error(draft, "AppendOverSource", message, place, fix)
     inner = any(join.inner for _, _, join in reads.joins)
@@ -132,11 +133,9 @@ def _appending(work: CompilationState, draft: Draft, reads: _Reads) -> Iterator[
 
 def _cannot_tell_new_rows(work: CompilationState, table: TableName) -> bool:
     """True for a source outside the lake, also where the lake has a table of the same name."""
-    if table.namespace not in work.settings.sources:
-        return False
-    from tidegate.sources.source_catalogs import has_source_catalog
-
-    return has_source_catalog(work.settings, table) or table not in work.external.heads
+    if work.is_outside_lake(table):
+        return True
+    return table.namespace in work.settings.sources and table not in work.external.heads
 
 
 def _collected(work: CompilationState, draft: Draft) -> _Reads:

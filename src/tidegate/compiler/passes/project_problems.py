@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from tidegate.compiler.compiled import SOURCE_UNAVAILABLE, Diagnostic, DiagnosticSeverity, Span
 from tidegate.compiler.drafts import CompilationState
 from tidegate.config.toml_lines import line_of
+from tidegate.names import TableName
 from tidegate.project import Place, Problem, Severity
+from tidegate.sources.chunk_tables import CHUNK_LAYER
 
 __all__ = ["report_problems", "report_sources"]
 
@@ -18,12 +20,23 @@ def report_problems(work: CompilationState) -> Iterator[Diagnostic]:
     for problem in (*work.project.problems, *work.templates.problems):
         yield _diagnostic(problem)
     first: dict[str, str] = {}
+    chunked = _chunked(work)
     for draft in (draft for draft in work.drafts if draft.test is None):
         name = str(draft.model.table).lower()
         if name in first:
             message = f"{work.short(draft.model.table)} is made by this file and by {first[name]}"
             yield work.error(draft, "DuplicateModel", message, Place(draft.file), "remove or rename one of them")
         first.setdefault(name, draft.file)
+        source = chunked.get(name)
+        if source is not None:
+            message = f"{work.short(draft.model.table)} is made by this file and by [chunks.sources.{source}]"
+            yield work.error(draft, "DuplicateModel", message, Place(draft.file), "rename one of them")
+
+
+def _chunked(work: CompilationState) -> Mapping[str, str]:
+    """The sources of chunked loads, by the tables that they fill."""
+    namespace = work.settings.project.namespace
+    return {str(TableName(namespace, CHUNK_LAYER, name)).lower(): name for name in work.settings.chunks.sources}
 
 
 def _diagnostic(problem: Problem) -> Diagnostic:

@@ -117,12 +117,12 @@ def _outside(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
     """The readers of a view have access to the lake only."""
     if draft.model.settings.materialized is not Materialized.VIEW:
         return
-    from tidegate.sources.source_catalogs import has_source_catalog
-
     for part in (draft, *ephemeral_through(work, draft)):
         for table in sorted(part.content.sources):
-            if has_source_catalog(work.settings, table):
-                message = f"a view cannot read {table}: source '{table.namespace}' is outside the lake"
+            if work.is_outside_lake(table):
+                is_delta = table in work.external.chunk_tables
+                what = "the Delta table" if is_delta else f"source '{table.namespace}'"
+                message = f"a view cannot read {work.short(table)}: {what} is outside the lake"
                 at = work.project.origin(draft.model, "materialized")
                 yield work.error(draft, "ViewOverSource", message, at, "make it a table")
                 return

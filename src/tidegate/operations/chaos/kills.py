@@ -60,7 +60,7 @@ def counted(lines: Sequence[str]) -> Mapping[str, int]:
 
 def not_reached(lines: Sequence[str]) -> tuple[str, ...]:
     reached = counted(lines)
-    return tuple(point for point in FAULT_POINTS if point not in reached)
+    return tuple(name for name, point in FAULT_POINTS.items() if not point.of_load and name not in reached)
 
 
 def choose(lines: Sequence[str], request: KillRequest) -> tuple[Kill, ...]:

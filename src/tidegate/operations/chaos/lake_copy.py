@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 from tidegate.config import BudgetSection, DatabaseUrl, LakeSection, NessieServer, Settings, StateSection
 from tidegate.errors import LakeError, LakeUnavailableError, TidegateError
 from tidegate.lake import open_catalog
-from tidegate.lake.atomic_files import write_atomically
 from tidegate.lake.branch_catalog import BranchCatalog, Heads, Pointer
 from tidegate.lake.consumed import consumed_files
 from tidegate.lake.metadata import load_json, local_path, read_metadata
 from tidegate.names import TableName
+from tidegate.storage.atomic_files import write_atomically
 
 if TYPE_CHECKING:
     from tidegate.lake.catalogs.nessie_api import NessieApi

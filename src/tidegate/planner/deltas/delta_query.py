@@ -9,7 +9,18 @@ from enum import StrEnum
 from tidegate.lake.changes import TableChange
 from tidegate.names import TableName, quote
 
-__all__ = ["LINEAGE", "TOUCHED", "DeltaQuery", "DeltaRefusal", "Image", "ImageRead", "InputTable", "image_sql"]
+__all__ = [
+    "CHANGE_TYPES",
+    "LINEAGE",
+    "TOUCHED",
+    "DeltaQuery",
+    "DeltaRefusal",
+    "Image",
+    "ImageRead",
+    "InputTable",
+    "delta_image_sql",
+    "image_sql",
+]
 
 TOUCHED = "__touched"
 """The relation of touched keys, with the region's columns by name, without duplicates."""
@@ -99,3 +110,17 @@ def image_sql(table: TableName, image: Image, change: TableChange, columns: Sequ
             rows = f"SELECT {named}, _row_id AS `__id` FROM {then}"
             ids = f"SELECT _row_id AS `__id` FROM {table.quoted} WHERE {_SEQUENCE} {sign} {change.sequence_number}"
             return f"SELECT {named}\nFROM ({rows}) b\nLEFT {kind} JOIN ({ids}) n\n  ON b.`__id` = n.`__id`"
+
+
+CHANGE_TYPES = {Image.BEFORE: ("delete", "update_preimage"), Image.AFTER: ("insert", "update_postimage")}
+"""The rows of a Delta table's change feed that have an image. They have each version of a row since it was read, which
+touches more keys than those that differ, and none that differ are missing."""
+
+
+def delta_image_sql(table: TableName, image: Image, change: TableChange) -> str:
+    """For people; Spark gets the same rows through its reader."""
+    if image is Image.THEN:
+        return f"SELECT * FROM {table.quoted} VERSION AS OF {change.then_id}"
+    kinds = ", ".join(f"'{kind}'" for kind in CHANGE_TYPES[image])
+    feed = f"table_changes('{table}', {change.then_id + 1}, {change.now_id})"
+    return f"SELECT * FROM {feed} WHERE _change_type IN ({kinds})"

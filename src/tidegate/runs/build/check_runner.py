@@ -26,6 +26,7 @@ from tidegate.results import CheckResult
 from tidegate.runs.checks import kind_of_check
 from tidegate.runs.damage import missing_file_behind
 from tidegate.runs.reads import tables_read_by_check
+from tidegate.transform.delta_views import delta_views
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -169,7 +170,8 @@ class CheckRunner:
         if check.call is not None:
             return rule_of(check, columns, self.compiled.namespace)
         query = bind_test(self.compiled, check, table, self.values)
-        return QueryRule(query.sql, "0 rows")
+        delta = delta_views(self.session, query.reads, self.compiled.chunk_tables)
+        return QueryRule(query.substitute(lambda read: delta.get(read.start)), "0 rows")
 
 
 def _result(model: str, check: Check, answer: CheckAnswer, form: CheckRule | None = None) -> CheckResult:

@@ -21,7 +21,7 @@ from tidegate.names import TableName, quote
 from tidegate.planner.arrival_order import Arrival, by_arrival, keeps_order, order_after
 from tidegate.planner.decide import Decision, keeps_history
 from tidegate.planner.delta_rule import has_foreign_rows, used_columns
-from tidegate.planner.inputs import recorded_inputs, with_discarded
+from tidegate.planner.inputs import recorded_delta, recorded_inputs, with_discarded
 from tidegate.planner.intervals import Interval, decode, encode
 from tidegate.planner.make_plan import ModelPlan, as_difference
 from tidegate.planner.model_traits import unique_after
@@ -48,6 +48,7 @@ from tidegate.runs.result import VERIFIED
 from tidegate.spark.spark_errors import read_failure
 from tidegate.transform import Built, Sources, build_frame
 from tidegate.transform.changed_rows import bind_images, result_sql, touched_keys
+from tidegate.transform.delta_views import with_delta_views
 from tidegate.write import WriteOutcome, WriteRequest, write
 from tidegate.write.commits import partly_written
 from tidegate.write.quarantine_table import write_with_quarantine
@@ -218,20 +219,21 @@ class TableBuild:
 
     def _from_changes(self) -> WriteOutcome | None:
         """Only what the changes touch; None where that turns out to be most of the table."""
-        run, decision = self.run, self.decision
+        run, decision, chunked = self.run, self.decision, self.run.compiled.chunk_tables
         assert decision.delta is not None
         run.emit("phase", self.name, {"phase": "build_result", "step": 1, "steps": 1})
         self.attempt.sql = decision.delta.result
         with ExitStack() as stack:
             with self.phases.timed("build_result"):
-                stack.enter_context(bind_images(self.session, run.lake, decision.delta.reads, decision.changes))
+                delta = with_delta_views(self.session, decision.delta, chunked)
+                stack.enter_context(bind_images(self.session, run.lake, delta.reads, decision.changes, chunked))
                 few = not self._may_be_most(sum(change.rows for change in decision.changes.values()))
                 with for_few_rows(self.session):
-                    touched = stack.enter_context(touched_keys(self.session, decision.delta, few=few))
+                    touched = stack.enter_context(touched_keys(self.session, delta, few=few))
             if touched.rows is not None and self._may_be_most(touched.rows):
                 self._turn_to_all_rows("most of it is touched")
                 return None
-            self.attempt.sql = result_sql(decision.delta, touched.nulls)
+            self.attempt.sql = result_sql(delta, touched.nulls)
             fault("after_build", self.table)
             before = run.lake.pointer(self.table)
             dropped = dict(self.former.dropped_columns) if self.former else {}
@@ -290,7 +292,8 @@ class TableBuild:
         self.attempt.sql = self.query.sql
         batches = zone_batches(self.facts.inputs, self.decision, run.settings.landing.root, run.run_id, run.started_at)
         since, keys = self.decision.inserted_since, self.facts.inputs.keys
-        sources = Sources(self.table, run.lake, forget, batches, since, keys, self._reads_in_order)
+        delta = run.compiled.chunk_tables
+        sources = Sources(self.table, run.lake, forget, batches, since, keys, self._reads_in_order, delta)
         built = build_frame(self.session, self.arrival.query if self.arrival else self.query, sources)
         self.attempt.sql = built.sql
         self.attempt.files = tuple(file for files in built.zone_files.values() for file in files)
@@ -392,6 +395,7 @@ class TableBuild:
             strategy=self.settings.written_as,
             keeps_history=keeps_history(self.model),
             tables=self._read_tables(used),
+            delta=former.delta if decision.replay and former else recorded_delta(facts.inputs),
             zones=zones,
             watermark=self.attempt.watermark,
             intervals=self._filled(),

@@ -11,6 +11,7 @@ from tidegate.errors import ModelError
 from tidegate.faults import fault
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
+from tidegate.planner.inputs import recorded_delta
 from tidegate.planner.make_plan import ModelPlan
 from tidegate.project.model import Materialized
 from tidegate.quality import OwnFunctions
@@ -69,9 +70,9 @@ class SparkTableWork:
     def explained(self, error: Exception) -> ModelError:
         """A Spark exception as an error for the author of the query."""
         run, model = self._run, self._model.model
-        inputs = QueryInputs(
-            tuple(map(run.short, tables_read(run, self._model))), self._model.zones, self._attempt.files
-        )
+        chunked = run.compiled.chunk_tables.keys() & set(self._model.sources)
+        tables = (*tables_read(run, self._model), *sorted(chunked))
+        inputs = QueryInputs(tuple(map(run.short, tables)), self._model.zones, self._attempt.files)
         explained = explain(error, self._attempt.sql, model.source, str(model.path), inputs)
         if touches_hidden_columns(run.compiled, self._model):
             explained.message = redact_message(explained.message)
@@ -88,6 +89,7 @@ class SparkTableWork:
             run_type=str(facts.decision.run_type),
             strategy=self._model.model.settings.written_as,
             tables=facts.inputs.tables,
+            delta=recorded_delta(facts.inputs),
             duration_ms=sum(self._phases.ms.values()),
             checks=self._model.checks_digest,
             checked=checked_inputs(run, self._model, self._attempt.values),

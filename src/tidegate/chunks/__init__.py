@@ -1,0 +1,1 @@
+"""Large raw files, loaded piece by piece: chunk, process, load."""

@@ -1,0 +1,1 @@
+"""What is asked of the rows of a source: of its contract or its pydantic model, as values for the one validation."""

@@ -1,0 +1,1 @@
+"""Chunked loads, as commands and routes use them."""
