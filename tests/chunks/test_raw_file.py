@@ -75,6 +75,8 @@ def test_every_format_and_compression_is_read(tmp_path: Path, name: str) -> None
         ("a.parquet", b"", "it is no complete Parquet file"),
         ("a.parquet", stored(pa.table({"a": [1], "A": [2]})), "it has the column 'A' twice"),
     ],
+    # gzip writes the time into its bytes, and processes that share the tests must know them by the same names.
+    ids=lambda value: "data" if isinstance(value, bytes) else None,
 )
 def test_a_file_that_is_not_what_its_name_says_is_refused(tmp_path: Path, name: str, data: bytes, reason: str) -> None:
     (tmp_path / name).write_bytes(data)
