@@ -85,6 +85,33 @@ def test_rows_end_in_the_same_places_with_the_same_reasons(spark: SparkSession) 
 
 
 @pytest.mark.spark
+def test_no_value_is_taken_that_spark_reads_into_a_text(spark: SparkSession) -> None:
+    """Spark casts each of them: `2024` to a date, `1d` to a number."""
+    kinds = {"day": "date", "at": "timestamp", "rate": "double"}
+    key = SilverColumn("key", "date", ("key",), primary_key=True)
+    rules = replace(RULES, columns=(key, *(SilverColumn(name, kind, (name,)) for name, kind in kinds.items())))
+    rules = replace(rules, key=("key",))
+    rows: list[dict[str, Any]] = [
+        {"key": "2024-01-01", "day": "2024-01-31", "at": "2024-01-31 10:00:00", "rate": "1.5"},
+        {"key": "2024-01-02", "day": "2024"},
+        {"key": "2024-01-03", "at": "2024"},
+        {"key": "2024-01-04", "rate": "1d"},
+        {"key": "2024-01-05", "rate": "1e-400"},
+        {"key": "2025"},
+        {"key": "2024-01-06", "day": "2024", "_op": "delete"},
+        {"key": "2026", "_op": "delete"},
+    ]
+    nothing = dict.fromkeys(kinds)
+    frame = bronze_frame(spark, [{**nothing, **row, "_source_row": number} for number, row in enumerate(rows)])
+    once = _divided(spark, frame, written_once=True, rules=rules, order="key")
+    assert once == _divided(spark, frame, written_once=False, rules=rules, order="key")
+    counts, valid, refused = once
+    assert [str(row["key"]) for row in valid] == ["2024-01-01"]
+    assert [row["_columns"] for row in refused] == [["day"], ["at"], ["rate"], ["rate"], ["key"], ["key"]]
+    assert (counts.quarantined["cast"], counts.delete_signals) == (6, 1)
+
+
+@pytest.mark.spark
 def test_rows_of_one_key_are_compared(spark: SparkSession) -> None:
     frame = bronze_frame(spark, [{"id": "1", "_sequence": 1}, {"id": "1.0", "_sequence": 2}])
     rules = replace(RULES, columns=(ID,))
@@ -108,10 +135,10 @@ def test_rows_that_change_while_they_are_written_do_not_add_up(spark: SparkSessi
 
 
 def _divided(
-    spark: SparkSession, frame: DataFrame, *, written_once: bool
+    spark: SparkSession, frame: DataFrame, *, written_once: bool, rules: SilverRules = RULES, order: str = "id"
 ) -> tuple[StageCounts, list[dict[str, Any]], list[dict[str, Any]]]:
-    with validated(spark, frame, RULES, "c", "1", "run", STARTED, None, written_once=written_once) as result:
+    with validated(spark, frame, rules, "c", "1", "run", STARTED, None, written_once=written_once) as result:
         assert (result.marked is None) is written_once
-        valid = [row.asDict(True) for row in result.valid.where(f"NOT {DELETED}").orderBy("id").collect()]
+        valid = [row.asDict(True) for row in result.valid.where(f"NOT {DELETED}").orderBy(order).collect()]
         refused = [row.asDict(True) for row in result.refused.orderBy("_source_row").collect()]
         return result.counts, valid, refused

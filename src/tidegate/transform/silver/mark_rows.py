@@ -29,6 +29,7 @@ from tidegate.transform.silver.silver_frame import (
     STAGE,
     TEXTS,
     TRANSFORM,
+    any_condition,
     as_text,
     failure,
     failures,
@@ -188,7 +189,7 @@ class CastRows:
                     is_wrong = f"{plan.value} IS NOT NULL AND NOT {plan.is_right}"
                     conditions.append(is_wrong if plan.column.primary_key else _unless_deleted(is_wrong))
                 if conditions:
-                    found[FailurePlace(plan.number, stage)] = _any(conditions)
+                    found[FailurePlace(plan.number, stage)] = any_condition(conditions)
         return found
 
 
@@ -200,12 +201,11 @@ def mark_rows(frame: DataFrame, rules: SilverRules, known: Collection[FailurePla
     """
     rows = cast_rows(frame, rules)
     values = {plan.value: f"{plan.right_value} AS {plan.value}" for plan in rows.plans}
-    is_changed = any(plan.is_right is not None for plan in rows.plans)
     right = rows.frame.selectExpr(*(values.get(name, quote(name)) for name in rows.frame.columns))
     plans = rows.plans
     if known is not None:
         plans = [replace(plan, stages=frozenset(p.stage for p in known if p.column == plan.number)) for plan in plans]
-    marked = (right if is_changed else rows.frame).selectExpr("*", f"{_stage(plans)} AS {STAGE}")
+    marked = right.selectExpr("*", f"{_stage(plans)} AS {STAGE}")
     return marked.selectExpr(*_result(plans))
 
 
@@ -386,12 +386,8 @@ def _stage(plans: list[ColumnPlan]) -> str:
 
 def _first_stage(transform: list[str], cast: list[str], constraint: list[str]) -> str:
     stages = ((transform, TRANSFORM), (cast, CAST), (constraint, CONSTRAINT))
-    whens = [f"WHEN {_any(conditions)} THEN '{stage}'" for conditions, stage in stages if conditions]
+    whens = [f"WHEN {any_condition(conditions)} THEN '{stage}'" for conditions, stage in stages if conditions]
     return f"CASE {' '.join(whens)} END" if whens else "CAST(NULL AS STRING)"
-
-
-def _any(conditions: list[str]) -> str:
-    return " OR ".join(f"({condition})" for condition in conditions)
 
 
 def _result(plans: list[ColumnPlan]) -> list[str]:
@@ -442,4 +438,4 @@ def _final(plan: ColumnPlan) -> str:
     broken = [rule.breaks for rule in plan.rules if rule.breaks != f"{plan.value} IS NULL"]
     if plan.column.primary_key or not broken:
         return plan.value
-    return f"CASE WHEN {DELETED} AND ({_any(broken)}) THEN NULL ELSE {plan.value} END"
+    return f"CASE WHEN {DELETED} AND ({any_condition(broken)}) THEN NULL ELSE {plan.value} END"

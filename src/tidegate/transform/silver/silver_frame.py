@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tidegate.names import literal
 from tidegate.write.request import DELETED
 
@@ -20,6 +22,7 @@ __all__ = [
     "TEXTS",
     "TRANSFORM",
     "UNIQUE",
+    "any_condition",
     "as_text",
     "concat",
     "failure",
@@ -39,6 +42,11 @@ TRANSFORM, CAST, CONSTRAINT, UNIQUE, QUALITY = STAGES = ("transform", "cast", "c
 FAILURE_TYPE = "array<struct<stage:string,column:string,rule:string,message:string,value:string>>"
 SHOWN = 200
 """The most characters of a value that a failure shows."""
+
+
+def any_condition(conditions: Iterable[str]) -> str:
+    """Empty where there is none."""
+    return " OR ".join(f"({condition})" for condition in conditions)
 
 
 def concat(*parts: str) -> str:

@@ -20,7 +20,7 @@ from tidegate.names import quote
 from tidegate.transform.silver.mark_rows import CastRows, ColumnPlan, FailurePlace, cast_rows, mark_rows
 from tidegate.transform.silver.row_logic import gives_the_same
 from tidegate.transform.silver.row_uniqueness import deduplicated_by, unique_columns
-from tidegate.transform.silver.silver_frame import DELETED, STAGE
+from tidegate.transform.silver.silver_frame import DELETED, STAGE, any_condition
 from tidegate.write.observed_rows import observed_values
 
 if TYPE_CHECKING:
@@ -63,7 +63,8 @@ def _read(rows: CastRows, rules: SilverRules) -> int | None:
 
     names = deduplicated_by(rules)
     if not names:
-        return rows.frame.count()
+        count: int = rows.frame.count()
+        return count
     values = {plan.column.name: plan for plan in rows.plans}
     key = [values[name].value if name in values else name for name in names]
     has_key = " AND ".join(f"{values[name].value} IS NOT NULL" for name in rules.key) or "true"
@@ -133,7 +134,7 @@ class SinglePass:
     def refused(self, failing: int) -> DataFrame:
         """The rows that fail at these places, as `mark_rows` gives them."""
         places = {place: c for bit, (place, c) in self._numbered() if failing >> bit & 1}
-        rows = self._rows.frame.where(_any(list(places.values())) or "false").select(f"{_BRONZE}.*")
+        rows = self._rows.frame.where(any_condition(places.values()) or "false").select(f"{_BRONZE}.*")
         return mark_rows(_apart(rows), self._rules, places).where(f"{STAGE} IS NOT NULL")
 
     def _numbered(self) -> Iterator[tuple[int, tuple[FailurePlace, str]]]:
@@ -145,12 +146,8 @@ class SinglePass:
         bits: dict[int, list[str]] = {}
         for bit, (_, condition) in self._numbered():
             bits.setdefault(bit, []).append(condition)
-        noted = [f"IF({_any(held)}, {1 << bit}L, 0L)" for bit, held in bits.items()]
+        noted = [f"IF({any_condition(held)}, {1 << bit}L, 0L)" for bit, held in bits.items()]
         return (" | ".join(noted[at : at + _TOGETHER]) for at in range(0, len(noted), _TOGETHER))
-
-
-def _any(conditions: Sequence[str]) -> str:
-    return " OR ".join(f"({condition})" for condition in conditions)
 
 
 def _apart(rows: DataFrame) -> DataFrame:
