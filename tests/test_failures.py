@@ -27,6 +27,7 @@ from tidegate.failures import (
     classify,
     facts_in_text,
     facts_of_chain,
+    first_line,
     kind_of,
     kind_of_status,
     seconds_to_wait,
@@ -362,3 +363,8 @@ def test_retry_after_is_seconds_or_a_moment(header: str | None, seconds: float |
 )
 def test_names_of_classes_and_codes_are_no_part_of_the_message(text: str, message: str) -> None:
     assert read_failure(RuntimeError(text)).message == message
+
+
+def test_first_line_of_an_exception_that_says_nothing_is_its_class() -> None:
+    assert first_line(OSError("no space\nleft")) == "no space"
+    assert first_line(EOFError()) == "EOFError"

@@ -24,6 +24,7 @@ __all__ = [
     "facts_in_text",
     "facts_of_chain",
     "facts_of_exception",
+    "first_line",
     "growing_pause",
     "kind_of",
     "kind_of_status",
@@ -236,6 +237,11 @@ def seconds_to_wait(retry_after: object, now: datetime | None = None) -> float |
         return None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return min(max(0.0, (moment - (now or datetime.now(UTC))).total_seconds()), _LONGEST_WAIT)
+
+
+def first_line(error: BaseException) -> str:
+    """Of what an exception of a library says; its class, where it says nothing."""
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def growing_pause(attempt: int, first: float, longest: float) -> float:

@@ -15,7 +15,7 @@ from typing import Any
 
 from tidegate.chunks.folders import remove_empty_folders
 from tidegate.chunks.layout import chunk_path
-from tidegate.chunks.load_batches import ChunkDamage, LoadBatch, ReadyChunk, gather, read_chunk
+from tidegate.chunks.load_batches import ChunkDamage, LoadBatch, ReadyChunk, gather, inspect_chunk
 from tidegate.chunks.pending_loads import remove_chunk
 from tidegate.chunks.processing_metadata import (
     BronzeToSilverProcessingMetadata,
@@ -143,15 +143,15 @@ class BronzeLoader:
     ) -> Iterable[ReadyChunk]:
         loaded = set(parent.processed_chunks)
         for chunk in self._read(chunk_paths, result):
-            if {chunk.metadata.output_processed_s3_path, chunk.metadata.input_chunk_s3_path} & loaded:
+            if chunk.metadata.output_processed_s3_path in loaded:
                 remove_chunk(self.storage, chunk.metadata.input_chunk_s3_path)
             else:
                 yield chunk
 
     def _read(self, chunk_paths: Sequence[str], result: LoadResult) -> Iterable[ReadyChunk]:
-        for path in sorted(chunk_paths, key=_number):
+        for path in sorted(chunk_paths, key=lambda path: _place(path) or (path, 0)):
             try:
-                chunk = read_chunk(self.storage, ChunkProcessingMetadata.load(self.storage, path))
+                chunk = inspect_chunk(self.storage, ChunkProcessingMetadata.load(self.storage, path))
             except FileNotFoundError:  # it is loaded: metadata goes last
                 continue
             except StorageError as error:
@@ -266,11 +266,6 @@ class BronzeLoader:
         """A file that is sent round again has the same folder, and is another load."""
         application = f"{parent.metadata_s3_path}@{parent.start_timestamp.isoformat()}"
         return Transaction(application, batch.number, _content(batch.chunk_metadata_s3_paths))
-
-
-def _number(path: str) -> tuple[str, int]:
-    place = chunk_path(path)
-    return (place.folder.pending, place.number) if place is not None else (path, 0)
 
 
 def _place(path: str) -> tuple[str, int] | None:

@@ -191,9 +191,19 @@ def _split(
         raise
     _clear(storage, folder, keep=writer)
     fault("after_chunks")
-    parent = BronzeToSilverProcessingMetadata(
+    parent = _parent_of(storage, chunks, folder, path, writer, began)
+    if not storage.create(folder.metadata, parent.as_json()):  # another process was quicker with the same file
+        parent = BronzeToSilverProcessingMetadata.load(storage, folder.metadata)
+    return parent, writer.rows
+
+
+def _parent_of(
+    storage: Storage, chunks: ChunksSection, folder: RunFolder, path: str, writer: ChunkWriter, began: datetime
+) -> BronzeToSilverProcessingMetadata:
+    """Complete at once where the file has no row."""
+    return BronzeToSilverProcessingMetadata(
         input_raw_file=path,
-        data_source=source.name,
+        data_source=folder.source,
         chunks_size=chunks.default_chunk_size,
         bucket_name=_bucket(storage.location),
         archived_raw_file=folder.raw_file(path.rpartition("/")[2]),
@@ -204,9 +214,6 @@ def _split(
         start_timestamp=began,
         end_timestamp=None if writer.chunks else datetime.now(UTC),
     )
-    if not storage.create(folder.metadata, parent.as_json()):  # another process was quicker with the same file
-        parent = BronzeToSilverProcessingMetadata.load(storage, folder.metadata)
-    return parent, writer.rows
 
 
 def _require_unchanged(storage: Storage, path: str, size: int, folder: RunFolder) -> None:

@@ -83,7 +83,7 @@ def _texts(session: SparkSession, storage: Storage, chunks: Sequence[RawChunk]) 
             names.setdefault(name.lower(), name)
     schema = StructType([StructField(name, LongType() if name == ROW else StringType()) for name in names.values()])
     paths = [storage.spark_path(chunk.path) for chunk in chunks]
-    return session.read.schema(schema).parquet(*paths).selectExpr(*map(quote, names.values()), _FILE)
+    return session.read.schema(schema).parquet(*paths).selectExpr(*map(quote, names.values()), f"{_FILE} AS {_KEY}")
 
 
 def _typed(session: SparkSession, storage: Storage, chunks: Sequence[RawChunk]) -> DataFrame:
@@ -92,20 +92,14 @@ def _typed(session: SparkSession, storage: Storage, chunks: Sequence[RawChunk]) 
     from tidegate.transform.landing.value_texts import delivered_text
 
     frame = session.read.parquet(*(storage.spark_path(chunk.path) for chunk in chunks))
-    columns = [
-        f.col(quote(field.name)) if field.name == ROW else _named(delivered_text, field)
-        for field in frame.schema.fields
-    ]
-    return frame.select(*columns, f.expr(_FILE.partition(" AS ")[0]).alias(_KEY))
+    columns = []
+    for field in frame.schema.fields:
+        value = f.col(quote(field.name))
+        columns.append(value if field.name == ROW else delivered_text(value, field.dataType).alias(field.name))
+    return frame.select(*columns, f.expr(_FILE).alias(_KEY))
 
 
-def _named(cast: object, field: object) -> object:
-    from pyspark.sql import functions as f
-
-    return cast(f.col(quote(field.name)), field.dataType).alias(field.name)  # type: ignore[operator,attr-defined]
-
-
-_FILE = f"substring_index(input_file_name(), '/', -2) AS {_KEY}"
+_FILE = "substring_index(input_file_name(), '/', -2)"
 """The run and the chunk, which need no escapes in a URI. A column of a raw file may be called `_metadata`."""
 
 

@@ -24,6 +24,7 @@ from tidegate.chunks.table_batch import BatchOutcome, TableBatch, Transaction
 from tidegate.chunks.table_schema import adapt_table, create_sql, key_columns, partition_column
 from tidegate.config import Settings
 from tidegate.faults import fault
+from tidegate.lake.delta_log import has_delta_log
 from tidegate.spark.session import open_spark, temporary_conf
 from tidegate.spark.table_formats import DELTA
 from tidegate.storage import Storage
@@ -74,7 +75,7 @@ class DeltaTable:
         return f"delta.{quote(self._place)}"
 
     def exists(self) -> bool:
-        return any(True for _ in self._storage.list(f"{self._path}/_delta_log"))
+        return has_delta_log(self._storage, self._path)
 
     def write(self, batch: TableBatch) -> BatchOutcome:
         rows = read_chunks(self._session, batch.paths)

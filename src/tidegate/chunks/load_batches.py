@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tidegate.chunks.processing_metadata import ChunkProcessingMetadata
+from tidegate.failures import first_line
 from tidegate.storage import Storage
 
-__all__ = ["ChunkDamage", "LoadBatch", "ReadyChunk", "gather", "read_chunk"]
+__all__ = ["ChunkDamage", "LoadBatch", "ReadyChunk", "gather", "inspect_chunk"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def gather(chunks: Iterable[ReadyChunk], least_rows: int) -> Iterator[LoadBatch]
         yield LoadBatch(tuple(waiting))
 
 
-def read_chunk(storage: Storage, chunk: ChunkProcessingMetadata) -> ReadyChunk | ChunkDamage:
+def inspect_chunk(storage: Storage, chunk: ChunkProcessingMetadata) -> ReadyChunk | ChunkDamage:
     from pyarrow import ArrowException
     from pyarrow.parquet import ParquetFile
 
@@ -71,5 +72,4 @@ def read_chunk(storage: Storage, chunk: ChunkProcessingMetadata) -> ReadyChunk |
             return ReadyChunk(chunk, 0)
         return ChunkDamage(chunk.metadata_s3_path, f"{path} is missing, which its metadata describes")
     except (ArrowException, OSError) as error:
-        first = str(error).splitlines()[0] if str(error) else type(error).__name__
-        return ChunkDamage(chunk.metadata_s3_path, f"{path} cannot be read: {first}")
+        return ChunkDamage(chunk.metadata_s3_path, f"{path} cannot be read: {first_line(error)}")

@@ -152,12 +152,12 @@ def _ready(
     folder, loaded = pending.folder, set(parent.processed_chunks)
     for number in numbers:
         path = folder.chunk_metadata(number)
-        is_loaded = bool({folder.chunk(number), folder.processed(number)} & loaded)
-        if number in pending.processed or is_loaded or _has_no_row(storage, path):
+        processed = folder.processed(number)
+        if number in pending.processed or processed in loaded or _has_no_row(storage, path):
             yield path
         else:
             warnings.append(
-                f"{folder.processed(number)} is missing, which {path} describes: the chunk is not loaded. "
+                f"{processed} is missing, which {path} describes: the chunk is not loaded. "
                 f"Restore the file, or send {parent.archived_raw_file} round again with `tidegate chunks requeue`"
             )
     for number in sorted(pending.raw - pending.described - pending.processed):
@@ -182,7 +182,7 @@ def _clean(
     loaded = set(parent.processed_chunks)
     for number in numbers:
         folder = pending.folder
-        if {folder.chunk(number), folder.processed(number)} & loaded:
+        if folder.processed(number) in loaded:
             result.cleaned += remove_chunk(storage, folder.chunk(number))
         else:
             result.warnings.append(

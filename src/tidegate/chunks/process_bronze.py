@@ -33,6 +33,7 @@ from tidegate.chunks.rules.source_rules import ChunkRules, source_rules
 from tidegate.chunks.table_lease import leased
 from tidegate.chunks.task_progress import watched_tasks
 from tidegate.errors import RawFileError, StorageError
+from tidegate.failures import first_line
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -142,7 +143,7 @@ def process_tasks(
                 except FileNotFoundError:  # another process has done it
                     continue
                 except (pa.ArrowException, OSError) as error:
-                    broken.append(f"{path} ({str(error).splitlines()[0].rstrip('.')})")
+                    broken.append(f"{path} ({first_line(error).rstrip('.')})")
         if chunks:
             done += _process(project, source, chunks, session, report)
     return done, _broken(project, broken) if broken else None

@@ -22,7 +22,7 @@ from pyarrow import parquet
 
 from tidegate.chunks.chunk_rows import CHUNK, RawChunk, rows_of
 from tidegate.chunks.folders import remove_folder
-from tidegate.chunks.layout import METADATA, ChunkPath, chunk_path
+from tidegate.chunks.layout import ChunkPath, chunk_path
 from tidegate.chunks.processing_metadata import ChunkProcessingMetadata, ProcessingMetrics
 from tidegate.chunks.rules.source_rules import ChunkRules
 from tidegate.errors import QualityError
@@ -170,14 +170,7 @@ def _put_in_place(
 ) -> ChunkProcessingMetadata:
     folder, number = place.folder, place.number
     processed, errors = folder.processed(number), folder.errors(number)
-    metrics = ProcessingMetrics(success=_rows(storage, result.valid), failed=_rows(storage, result.rejected))
-    if metrics.success + metrics.failed != chunk.rows:
-        raise QualityError(
-            f"chunk {chunk.path} has {chunk.rows:,} rows, and {metrics.success:,} valid and {metrics.failed:,} "
-            "rejected ones were written",
-            where=chunk.path,
-            remedy="Run again: the chunk changed while it was read.",
-        )
+    metrics = _counted(storage, chunk, result)
     _place(storage, result.valid, processed)
     if not result.valid:
         _write_empty(storage, processed, schema)
@@ -187,7 +180,7 @@ def _put_in_place(
         storage.delete(errors)
     fault("after_errors")
     metadata = ChunkProcessingMetadata(
-        parent_metadata_s3_path=f"{folder.archive}/{METADATA}",
+        parent_metadata_s3_path=folder.metadata,
         data_source=source,
         input_chunk_s3_path=chunk.path,
         errors_s3_path=errors if result.rejected else None,
@@ -201,6 +194,19 @@ def _put_in_place(
     storage.delete(chunk.path)
     fault("after_chunk_delete")
     return metadata
+
+
+def _counted(storage: Storage, chunk: RawChunk, result: _Results) -> ProcessingMetrics:
+    """Raises QualityError where a row is missing, or there twice."""
+    metrics = ProcessingMetrics(success=_rows(storage, result.valid), failed=_rows(storage, result.rejected))
+    if metrics.success + metrics.failed != chunk.rows:
+        raise QualityError(
+            f"chunk {chunk.path} has {chunk.rows:,} rows, and {metrics.success:,} valid and {metrics.failed:,} "
+            "rejected ones were written",
+            where=chunk.path,
+            remedy="Run again: the chunk changed while it was read.",
+        )
+    return metrics
 
 
 def _rows(storage: Storage, paths: Sequence[str]) -> int:

@@ -10,7 +10,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, computed_field
 
-from tidegate.chunks.layout import METADATA, RunFolder, delta_table, metadata_path, processed_path
+from tidegate.chunks.layout import RunFolder, delta_table, metadata_path, processed_path
 from tidegate.errors import FailureKind, StorageError
 from tidegate.storage import Storage
 
@@ -132,10 +132,10 @@ class BronzeToSilverProcessingMetadata(_Stored):
     @property
     def metadata_s3_path(self) -> str:
         """Where this is saved."""
-        return f"{self.folder.archive}/{METADATA}"
+        return self.folder.metadata
 
-    def completed(self, at: datetime | None = None) -> Self:
-        return self.model_copy(update={"end_timestamp": at or datetime.now(UTC)})
+    def completed(self) -> Self:
+        return self.model_copy(update={"end_timestamp": datetime.now(UTC)})
 
 
 def _first(error: ValidationError) -> str:

@@ -27,7 +27,7 @@ class ChunkSource:
     """Empty: that of the contract."""
 
     partition_key: str | None = None
-    """A column of the table by which it is partitioned; never a part of the key."""
+    """A column by which the table is partitioned; it does not identify a row, unless `primary_key` has it too."""
 
     z_order: tuple[str, ...] = ()
     """Columns by which maintenance puts the rows of the table together."""

@@ -20,7 +20,7 @@ from tidegate.lake.changes import TableChange, Untraceable
 from tidegate.lake.progress import DeltaInput
 from tidegate.storage import Storage
 
-__all__ = ["DeltaState", "delta_change", "read_delta_state"]
+__all__ = ["DeltaState", "delta_change", "has_delta_log", "read_delta_state"]
 
 _COMMIT = re.compile(r"(\d{20})\.json")
 _CHECKPOINT = re.compile(
@@ -48,6 +48,11 @@ class DeltaState:
 
     def as_input(self) -> DeltaInput:
         return DeltaInput(self.table_id, self.version, self.columns)
+
+
+def has_delta_log(storage: Storage, table: str) -> bool:
+    """Whether anything has been committed to the table, or is being committed first."""
+    return any(True for _ in storage.list(f"{table}/_delta_log"))
 
 
 def read_delta_state(storage: Storage, table: str) -> DeltaState | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tidegate.errors import LakeError
+from tidegate.failures import first_line
 from tidegate.lake.branch_catalog import Pointer
 
 if TYPE_CHECKING:
@@ -33,9 +34,8 @@ def read_batches(
         for batch in reader:
             yield batch.cast(schema)
     except (OSError, ValueError, NotImplementedError, NoSuchTableError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise LakeError(
-            f"the rows of a table cannot be read: {reason}",
+            f"the rows of a table cannot be read: {first_line(error)}",
             where=pointer.location,
             remedy="`tidegate preview TABLE` reads it with Spark.",
         ) from error

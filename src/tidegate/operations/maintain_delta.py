@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tidegate.chunks.layout import delta_table, lease_folder
 from tidegate.config import ChunkSource, Settings
+from tidegate.lake.delta_log import has_delta_log
 from tidegate.operations.reap import best_effort
 from tidegate.storage import Storage, open_storage
 
@@ -56,7 +57,7 @@ def _maintain(
     from tidegate.chunks.table_lease import leased
 
     section, chunks, name = settings.maintenance, settings.chunks, f"silver.{source.name}"
-    if not any(True for _ in storage.list(f"{delta_table(source.name)}/_delta_log")):
+    if not has_delta_log(storage, delta_table(source.name)):
         return
     spark = session()
     relation = DeltaTable(spark, storage, delta_table(source.name)).relation

@@ -167,15 +167,17 @@ def _conf(
         if key in conf and key in own:  # a project adds to what Tidegate needs, and does not replace it
             own[key] = separator.join([conf[key], own[key]])
     conf.update(own)
+    conf[_JAVA_OPTIONS] = " ".join([*_java_options(log_dir, archive), *filter(None, [conf.get(_JAVA_OPTIONS)])])
+    return conf
+
+
+def _java_options(log_dir: Path, archive: Path | None) -> list[str]:
     # An XML document names a DTD, and xpath() would fetch it, from any file or host.
     options = [
         "-Djavax.xml.accessExternalDTD=",
         f"-Dlog4j2.configurationFile={(log_dir / 'log4j2.properties').as_uri()}",
     ]
-    if archive is not None:
-        options.append(f"-XX:SharedArchiveFile={archive}")
-    conf[_JAVA_OPTIONS] = " ".join([*options, *([conf[_JAVA_OPTIONS]] if _JAVA_OPTIONS in conf else [])])
-    return conf
+    return options if archive is None else [*options, f"-XX:SharedArchiveFile={archive}"]
 
 
 def local_cores(master: str) -> int:

@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from tidegate.chunks.reading.pieces import FilePiece, refused, require_columns
+from tidegate.failures import first_line
 
 __all__ = ["read_parquet"]
 
@@ -30,7 +31,7 @@ def read_parquet(stream: BinaryIO, path: str, rows: int) -> Iterator[FilePiece]:
             yield FilePiece(columns, pa.array(range(number, number + batch.num_rows), pa.int64()))
             number += batch.num_rows
     except (pa.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
+        reason = first_line(error).rstrip(".")
         raise refused(path, f"it is no complete Parquet file ({reason})", remedy) from None
 
 

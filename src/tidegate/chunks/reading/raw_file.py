@@ -21,6 +21,7 @@ from tidegate.chunks.reading.json_pieces import read_json
 from tidegate.chunks.reading.parquet_pieces import read_parquet
 from tidegate.chunks.reading.pieces import FilePiece, refused
 from tidegate.config.file_formats import FILE_FORMATS, FileFormat
+from tidegate.failures import first_line
 from tidegate.storage import Storage
 
 __all__ = ["COMPRESSIONS", "RawFormat", "read_pieces", "require_format"]
@@ -99,7 +100,7 @@ def read_pieces(
                     raise  # of the disk
                 raise refused(
                     path,
-                    f"it cannot be unpacked: {str(error).splitlines()[0]}",
+                    f"it cannot be unpacked: {first_line(error)}",
                     "deliver the whole file; if it is still being written, run this again when it is complete",
                 ) from None
 

@@ -11,9 +11,10 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from tidegate.chunks.chunk_project import ChunkProject, chunk_project
-from tidegate.chunks.layout import ARCHIVED, METADATA, RunFolder, run_of
+from tidegate.chunks.layout import ARCHIVED, RunFolder, run_of
 from tidegate.chunks.processing_metadata import BronzeToSilverProcessingMetadata
 from tidegate.errors import StorageError
+from tidegate.failures import first_line
 from tidegate.operations.workspace import Workspace
 
 __all__ = ["RejectedRows", "rejected_rows"]
@@ -58,7 +59,7 @@ def rejected_rows(
             except FileNotFoundError:
                 continue
             except (pa.ArrowException, OSError) as error:
-                found.problems.append(f"{path} cannot be read: {str(error).splitlines()[0]}")
+                found.problems.append(f"{path} cannot be read: {first_line(error)}")
     return found
 
 
@@ -74,7 +75,7 @@ def _errors_files(
             continue
         if each.path.startswith(f"{folder.archive}/errors/"):
             errors.setdefault(folder, []).append(each.path)
-        elif each.path == f"{folder.archive}/{METADATA}":
+        elif each.path == folder.metadata:
             try:
                 parents.append(BronzeToSilverProcessingMetadata.load(project.storage, each.path))
             except (StorageError, FileNotFoundError) as error:

@@ -11,7 +11,6 @@ from tidegate.chunks.layout import (
     ARCHIVED,
     CHUNK_METADATA,
     CHUNKED,
-    METADATA,
     PROCESSED,
     RAW,
     RunFolder,
@@ -112,7 +111,7 @@ def _files(project: ChunkProject, source: str | None, problems: list[str]) -> It
     pending = _pending(project, source, problems)
     for file in storage.list(ARCHIVED if source is None else f"{ARCHIVED}/{source}"):
         folder = run_of(file.path)
-        if folder is None or file.path != f"{folder.archive}/{METADATA}":
+        if folder is None or file.path != folder.metadata:
             continue
         try:
             parent = BronzeToSilverProcessingMetadata.load(storage, file.path)

@@ -34,6 +34,7 @@ from tidegate.datatypes import (
     struct,
 )
 from tidegate.errors import LandingError, OptionsError
+from tidegate.failures import first_line
 from tidegate.operations.contract_tools.value_types import ValueTypes
 from tidegate.transform.landing import csv_files, json_files
 from tidegate.transform.landing.csv_dialect import find_dialect
@@ -214,9 +215,8 @@ def _parquet_columns(path: Path, format: str, settings: ZoneSettings) -> FileCol
     try:
         schema = pyarrow.parquet.read_schema(path)
     except (OSError, pyarrow.ArrowException) as error:
-        reason = str(error).splitlines()[0]
         raise LandingError(
-            f"'{path.name}' cannot be read as Parquet: {reason}", where=str(path), remedy="take a whole file"
+            f"'{path.name}' cannot be read as Parquet: {first_line(error)}", where=str(path), remedy="take a whole file"
         ) from error
     columns = (Column(field.name, _arrow_type(field.type), False if not field.nullable else None) for field in schema)
     return FileColumns(format, tuple(columns))
