@@ -10,15 +10,15 @@ __all__ = ["Reading"]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """SQL of what Spark makes of a text, which for some types is too much: Spark takes `2024` for a date.
+    """SQL of what Spark casts a text to, which for some types is too much: Spark takes `2024` for a date.
 
-    That is told best where the value has a name, in a projection of its own: it is then computed once.
+    Check `is_right` over the cast value as a column of an earlier projection: the cast is then computed once.
     """
 
     cast: str
     is_right: Callable[[str], str] | None = None
-    """The condition that the cast value, which is not NULL and is called so, is what the text says. None: it always
-    is."""
+    """Takes SQL of the cast value; gives the condition that this value, if it is not NULL, is what the text says. It is
+    never NULL itself. None: the value always is."""
 
     @property
     def value(self) -> str:

@@ -35,7 +35,7 @@ _ISO_TIMESTAMP = literal(
 )
 _USUAL_DATE = literal(r"^\d{4}-\d\d-\d\d\z")
 _USUAL_TIMESTAMP = literal(r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\z")
-"""The texts of most rows, told by a pattern that costs a fraction of the other."""
+"""The texts of most rows, recognized by a pattern that costs a fraction of the other."""
 _LOST_DIGITS = literal(r"[.,]\d{6}\d*[1-9]")
 _LONG_FRACTION = re.compile("S{7,}")
 _HAS_ZONE = literal(r":\d.*[A-Za-z+-]")
