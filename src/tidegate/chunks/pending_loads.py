@@ -32,12 +32,7 @@ class PendingLoads:
     loads: list[PendingLoad] = field(default_factory=list)
     """One of each table: two loads never write one table at once."""
 
-    later: list[PendingLoad] = field(default_factory=list)
-    """Those whose table has another load to do first."""
-
     warnings: list[str] = field(default_factory=list)
-    cleaned: list[str] = field(default_factory=list)
-    """Files that complete loads had left."""
 
 
 @dataclass(slots=True)
@@ -71,23 +66,20 @@ def pending_loads(storage: Storage, source: str | None = None, passed_over: Coll
     ]
     tables: set[str] = set()
     for candidate in sorted(candidates, key=lambda each: each.order):
-        first = candidate.load.table not in tables
-        (result.loads if first else result.later).append(candidate.load)
-        tables.add(candidate.load.table)
+        if candidate.load.table not in tables:
+            result.loads.append(candidate.load)
+            tables.add(candidate.load.table)
     return result
 
 
-def remove_chunk(storage: Storage, chunk: str) -> list[str]:
+def remove_chunk(storage: Storage, chunk: str) -> None:
     """The files of a raw chunk that the table has; its metadata last, by which it would be found again."""
     place = chunk_path(chunk)
     if place is None:
-        return []
+        return
     folder, number = place.folder, place.number
-    paths = (folder.processed(number), folder.chunk(number), folder.chunk_metadata(number))
-    there = [path for path in paths if storage.exists(path)]
-    for path in there:
+    for path in (folder.processed(number), folder.chunk(number), folder.chunk_metadata(number)):
         storage.delete(path)
-    return there
 
 
 def _listed(storage: Storage, source: str | None) -> Iterable[_Pending]:
@@ -183,7 +175,7 @@ def _clean(
     for number in numbers:
         folder = pending.folder
         if folder.processed(number) in loaded:
-            result.cleaned += remove_chunk(storage, folder.chunk(number))
+            remove_chunk(storage, folder.chunk(number))
         else:
             result.warnings.append(
                 f"{folder.chunk_metadata(number)} belongs to {parent.metadata_s3_path}, which is complete without it: "
