@@ -16,7 +16,10 @@ from tests.chunks.chunk_shop import CONTRACT, ChunkShop
 from tidegate.chunks.chunk_project import open_chunk_project
 from tidegate.chunks.process_bronze import ProcessedRun, ProcessProgress, get_tasks, pending_tasks, process_tasks
 from tidegate.chunks.processing_metadata import BronzeToSilverProcessingMetadata, ChunkProcessingMetadata
+from tidegate.config import load_settings
 from tidegate.errors import ConfigError
+from tidegate.operations.chunks.jobs import process as process_sources
+from tidegate.operations.workspace import Workspace
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -185,6 +188,21 @@ def test_a_broken_chunk_stops_no_other(shop: ChunkShop, spark: SparkSession) -> 
     assert error is not None
     assert "chunks requeue" in str(error.remedy)
     assert shop.raw_chunks() == {broken}
+
+
+def test_a_source_whose_rules_cannot_be_read_stops_no_other(shop: ChunkShop, spark: SparkSession) -> None:
+    toml = shop.root / "tidegate.toml"
+    toml.write_text(
+        f'{toml.read_text()}[chunks.sources.missing]\ncontract = "missing.odcs.yml"\npattern = "m/*.jsonl"\n'
+    )
+    shop.deliver("a.jsonl", GOOD)
+    (shop.root / "bronze/m").mkdir()
+    (shop.root / "bronze/m/b.jsonl").write_text('{"id": 1}\n')
+    shop.chunk()
+    result = process_sources(Workspace(load_settings(shop.root)), spark=spark)
+    assert [(run.data_source, run.metrics.success) for run in result.runs] == [("orders", len(GOOD))]
+    assert [failure.what for failure in result.failures] == ["missing"]
+    assert (result.exit_code, "missing.odcs.yml" in str(result.document()["failures"])) == (1, True)
 
 
 def test_a_file_that_is_not_archived_is_not_processed(shop: ChunkShop) -> None:

@@ -105,20 +105,21 @@ def process(
     source: str | None = None,
     report: Callable[[ProcessProgress], None] = lambda progress: None,
     notify: Notify = _silent,
+    spark: SparkSession | None = None,
 ) -> ProcessResult:
-    """Raises SelectionError and ConfigError."""
+    """Source after source. `spark`: None: the one of this process. Raises SelectionError and ConfigError."""
     project = chunk_project(workspace.settings)
     result = ProcessResult()
 
     def session() -> SparkSession:
         from tidegate.spark.session import open_spark
 
-        return open_spark(workspace.settings, notify)
+        return open_spark(workspace.settings, notify, spark)
 
-    by_source: dict[str, list[dict[str, Any]]] = {}
-    for task in pending_tasks(project, source, result.warnings):
-        by_source.setdefault(task["data_source"], []).append(task)
-    for name, tasks in by_source.items():
+    for name in project.sources(source):
+        tasks = pending_tasks(project, name, result.warnings)
+        if not tasks:
+            continue
         try:
             runs, broken = process_tasks(project, tasks, session, report)
         except RunCancelledError:
