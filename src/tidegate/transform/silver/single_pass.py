@@ -63,7 +63,8 @@ def _read(rows: CastRows, rules: SilverRules) -> int | None:
 
     names = deduplicated_by(rules)
     if not names:
-        return rows.frame.count()
+        count: int = rows.frame.count()
+        return count
     values = {plan.column.name: plan for plan in rows.plans}
     key = [values[name].value if name in values else name for name in names]
     has_key = " AND ".join(f"{values[name].value} IS NOT NULL" for name in rules.key) or "true"
