@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["Reading"]
+__all__ = ["TextReading"]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TextReading:
     """SQL of what Spark makes of a text, which for some types is too much: Spark takes `2024` for a date.
 
     That is told best where the value has a name, in a projection of its own: it is then computed once.
