@@ -64,7 +64,7 @@ class ColumnPlan:
     lost: str | None = None
     """The column that says that the JSON it comes from cannot be read."""
 
-    stages: frozenset[str] = frozenset(_STAGES)
+    fails_at: frozenset[str] = frozenset(_STAGES)
     """Those at which a row may fail because of it."""
 
     @property
@@ -119,7 +119,7 @@ class ColumnPlan:
     def transform_failures(self) -> Iterator[tuple[str, str]]:
         """Conditions, each with its failure."""
         name, logic = self.column.name, self.column.transform
-        if TRANSFORM not in self.stages:
+        if TRANSFORM not in self.fails_at:
             return
         if self.lost is not None:
             source = quote(f"{self.lost}_text")
@@ -133,14 +133,14 @@ class ColumnPlan:
             yield f"{self.logic} IS NULL", failure(TRANSFORM, name, "transformLogic", message, value)
 
     def cast_failures(self) -> Iterator[tuple[str, str]]:
-        if self.cast.can_fail and CAST in self.stages:
+        if self.cast.can_fail and CAST in self.fails_at:
             message = f"concat({_QUOTE}, {shown(self.raw)}, {_QUOTE}, {literal(f' {self.cast.complaint}')})"
             condition = f"({self.value} IS NULL AND {self.raw} IS NOT NULL AND NOT {self.is_null_like})"
             yield condition, failure(CAST, self.column.name, self.column.type, message, shown(self.raw))
 
     def constraint_failures(self) -> Iterator[tuple[str, str]]:
         quotes = f"{_QUOTE}, " if self.cast.type.is_text else ""
-        for rule in self.rules if CONSTRAINT in self.stages else ():
+        for rule in self.rules if CONSTRAINT in self.fails_at else ():
             after = literal(f" {rule.complaint}")
             name = literal(f"{self.column.name} ")
             if rule.name in ("primaryKey", "required") and rule.breaks == f"{self.value} IS NULL":
@@ -204,7 +204,7 @@ def mark_rows(frame: DataFrame, rules: SilverRules, known: Collection[FailurePla
     right = rows.frame.selectExpr(*(values.get(name, quote(name)) for name in rows.frame.columns))
     plans = rows.plans
     if known is not None:
-        plans = [replace(plan, stages=frozenset(p.stage for p in known if p.column == plan.number)) for plan in plans]
+        plans = [replace(plan, fails_at=frozenset(p.stage for p in known if p.column == plan.number)) for plan in plans]
     marked = right.selectExpr("*", f"{_stage(plans)} AS {STAGE}")
     return marked.selectExpr(*_result(plans))
 
@@ -379,7 +379,7 @@ def _stage(plans: list[ColumnPlan]) -> str:
     deleting = _first_stage(
         [condition for plan in keys for condition, _ in plan.transform_failures()],
         [condition for plan in keys for condition, _ in plan.cast_failures()],
-        [f"{plan.value} IS NULL" for plan in keys if CONSTRAINT in plan.stages],
+        [f"{plan.value} IS NULL" for plan in keys if CONSTRAINT in plan.fails_at],
     )
     return f"CASE WHEN {DELETED} THEN {deleting} ELSE {ordinary} END"
 
@@ -392,7 +392,7 @@ def _first_stage(transform: list[str], cast: list[str], constraint: list[str]) -
 
 def _result(plans: list[ColumnPlan]) -> list[str]:
     # One stage at least, so that the texts have a type.
-    stages = [stage for stage in _STAGES if any(stage in plan.stages for plan in plans)] or [TRANSFORM]
+    stages = [stage for stage in _STAGES if any(stage in plan.fails_at for plan in plans)] or [TRANSFORM]
     failed = " ".join(f"WHEN '{stage}' THEN {failures(_entries(plans, stage))}" for stage in stages)
     as_was = " ".join(f"WHEN '{stage}' THEN {_texts(plans, stage)}" for stage in stages)
     return [

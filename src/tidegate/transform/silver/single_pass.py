@@ -84,7 +84,8 @@ def _read(rows: CastRows, rules: SilverRules) -> int | None:
         .first()
     )
     assert row is not None
-    return None if row["keys"] < row["keyed"] else row["read"]
+    read: int = row["read"]
+    return None if row["keys"] < row["keyed"] else read
 
 
 def _one_number(key: Sequence[str], names: Sequence[str], values: Mapping[str, ColumnPlan]) -> str:

@@ -23,7 +23,7 @@ from tidegate.datatypes import STRING, DataType, parse_type
 from tidegate.errors import QueryError
 from tidegate.names import literal, quote
 from tidegate.transform.silver.json_text import CORRUPT, map_leaves, parsed_json, unmarked
-from tidegate.transform.silver.reading import Reading
+from tidegate.transform.silver.text_reading import TextReading
 from tidegate.transform.silver.time_casts import TimeRules, read_date, read_timestamp, time_rules
 
 __all__ = ["BOOLEANS", "ColumnCast", "column_cast", "part_cast"]
@@ -77,9 +77,9 @@ class ColumnCast:
         """The text as nested values that are still text; None where the type is not nested."""
         return parsed_json(text, self.type) if self.type.is_nested else None
 
-    def read(self, text: str, parsed: str | None = None) -> Reading:
+    def read(self, text: str, parsed: str | None = None) -> TextReading:
         """`parsed` for a nested type."""
-        return _scalar(text, self) if parsed is None else Reading(self._nested(parsed))
+        return _scalar(text, self) if parsed is None else TextReading(self._nested(parsed))
 
     def value(self, text: str) -> str:
         """NULL where the text is no such value."""
@@ -135,32 +135,34 @@ def part_cast(part: SilverColumn, kind: DataType) -> ColumnCast:
     return ColumnCast(part, kind, int(length[1]) if length else None, TimeRules(), is_json)
 
 
-def _scalar(text: str, cast: ColumnCast) -> Reading:
+def _scalar(text: str, cast: ColumnCast) -> TextReading:
     match cast.type.kind:
         case "string":
-            return Reading(_text(text, cast))
+            return TextReading(_text(text, cast))
         case "binary":
-            return Reading(f"CAST({text} AS BINARY)")
+            return TextReading(f"CAST({text} AS BINARY)")
         case "variant":
-            return Reading(f"try_parse_json({text})")
+            return TextReading(f"try_parse_json({text})")
         case "boolean":
             folded = f"lower(trim({text}))"
-            read = Reading(f"CASE WHEN {folded} IN ({_TRUE}) THEN true WHEN {folded} IN ({_FALSE}) THEN false END")
+            read = TextReading(f"CASE WHEN {folded} IN ({_TRUE}) THEN true WHEN {folded} IN ({_FALSE}) THEN false END")
         case "tinyint" | "smallint" | "int" | "bigint" as kind:
             whole = f"CASE WHEN {text} RLIKE {_WHOLE} THEN try_cast(split_part({text}, '.', 1) AS {kind}) END"
-            read = Reading(f"coalesce(try_cast({text} AS {kind}), {whole})")
+            read = TextReading(f"coalesce(try_cast({text} AS {kind}), {whole})")
         case "float" | "double" as kind:
             read = _floating(text, kind)
         case "decimal":
             # Java reads the digits of every alphabet.
-            read = Reading(f"CASE WHEN octet_length({text}) = char_length({text}) THEN {_decimal(text, cast.type)} END")
+            read = TextReading(
+                f"CASE WHEN octet_length({text}) = char_length({text}) THEN {_decimal(text, cast.type)} END"
+            )
         case "date":
             read = read_date(text, cast.times)
         case "timestamp" | "timestamp_ntz" as kind:
             read = read_timestamp(text, kind, cast.times)
         case _:
-            read = Reading(f"try_cast({text} AS {cast.type.sql})")
-    return Reading(f"CASE WHEN octet_length({text}) <= {_LONGEST} THEN {read.cast} END", read.is_right)
+            read = TextReading(f"try_cast({text} AS {cast.type.sql})")
+    return TextReading(f"CASE WHEN octet_length({text}) <= {_LONGEST} THEN {read.cast} END", read.is_right)
 
 
 def _text(text: str, cast: ColumnCast) -> str:
@@ -169,7 +171,7 @@ def _text(text: str, cast: ColumnCast) -> str:
     return text if cast.length is None else f"CASE WHEN char_length({text}) <= {cast.length} THEN {text} END"
 
 
-def _floating(text: str, kind: str) -> Reading:
+def _floating(text: str, kind: str) -> TextReading:
     """What Java takes and should not has a letter, or is infinite or 0. Of a text that begins with a digit above 0 and
     ends with a digit that is known without a pattern: only an exponent is left, and then the value tells."""
     starts = [f"{text} >= '{sign}1' AND {text} < '{sign}:' OR startswith({text}, '{sign}0.')" for sign in ("", "-")]
@@ -182,7 +184,7 @@ def _floating(text: str, kind: str) -> Reading:
         taken = f"NOT {text} RLIKE {_JAVA_NUMBER} AND (NOT {infinite} OR {text} RLIKE {_INFINITE}) AND NOT ({is_zero})"
         return f"({usual} OR {taken})"
 
-    return Reading(f"try_cast({text} AS {kind})", is_right)
+    return TextReading(f"try_cast({text} AS {kind})", is_right)
 
 
 def _decimal(text: str, kind: DataType) -> str:

@@ -22,7 +22,7 @@ from tidegate.contracts.time_formats import QUOTED, java_pattern, require_zone
 from tidegate.datatypes import DataType
 from tidegate.errors import QueryError
 from tidegate.names import literal
-from tidegate.transform.silver.reading import Reading
+from tidegate.transform.silver.text_reading import TextReading
 
 __all__ = ["TimeRules", "read_date", "read_timestamp", "time_rules"]
 
@@ -84,14 +84,14 @@ def time_rules(column: SilverColumn, kind: DataType, session_zone: str) -> TimeR
     )
 
 
-def read_date(text: str, rules: TimeRules) -> Reading:
+def read_date(text: str, rules: TimeRules) -> TextReading:
     if rules.format is not None:
-        return Reading(f"CAST({_formatted(text, rules)} AS DATE)")
+        return TextReading(f"CAST({_formatted(text, rules)} AS DATE)")
     is_date = f"({_is_usual(text, _USUAL_DATE)} OR {text} RLIKE {_ISO_DATE})"
-    return Reading(f"try_cast({text} AS DATE)", lambda _: is_date)
+    return TextReading(f"try_cast({text} AS DATE)", lambda _: is_date)
 
 
-def read_timestamp(text: str, kind: str, rules: TimeRules) -> Reading:
+def read_timestamp(text: str, kind: str, rules: TimeRules) -> TextReading:
     if rules.format is not None:
         value, has_zone = _formatted(text, rules), "true" if rules.format_has_zone else "false"
         is_long = _LONG_FRACTION.search(QUOTED.sub("", rules.format)) is not None
@@ -115,13 +115,13 @@ def read_timestamp(text: str, kind: str, rules: TimeRules) -> Reading:
     has_shape = rules.format is None and not rules.zone_required
     usual = _is_usual(text, _USUAL_TIMESTAMP)
     if has_shape and value == local:
-        return Reading(value, lambda read: f"({usual} OR {is_read} AND {_has_year(read)})")
+        return TextReading(value, lambda read: f"({usual} OR {is_read} AND {_has_year(read)})")
     either = value if value == local else f"CASE WHEN {has_zone} THEN {value} ELSE {local} END"
     read = f"CASE WHEN {is_read} THEN {_within_years(either)} END"
     if not has_shape:
-        return Reading(read)
+        return TextReading(read)
     local = local if kind == "timestamp_ntz" else _within_years(local)
-    return Reading(f"CASE WHEN {usual} THEN {local} ELSE {read} END")
+    return TextReading(f"CASE WHEN {usual} THEN {local} ELSE {read} END")
 
 
 def _within_years(value: str) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["Reading"]
+__all__ = ["TextReading"]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TextReading:
     """SQL of what Spark casts a text to, which for some types is too much: Spark takes `2024` for a date.
 
     Check `is_right` over the cast value as a column of an earlier projection: the cast is then computed once.
