@@ -10,7 +10,7 @@ from tidegate.chunks.chunk_project import ChunkProject
 from tidegate.chunks.layout import ARCHIVED, METADATA, lease_folder, run_of
 from tidegate.chunks.processing_metadata import BronzeToSilverProcessingMetadata
 from tidegate.chunks.table_lease import leased
-from tidegate.errors import SelectionError
+from tidegate.errors import SelectionError, StorageError
 from tidegate.faults import fault
 
 __all__ = ["RequeuedFile", "requeue"]
@@ -69,19 +69,19 @@ def _find(project: ChunkProject, name: str) -> BronzeToSilverProcessingMetadata:
             return BronzeToSilverProcessingMetadata.load(storage, folder.metadata)
         except FileNotFoundError:
             raise _unknown(name) from None
-    found = [
-        parent
-        for file in storage.list(ARCHIVED)
-        if file.path.endswith(f"/{METADATA}")
-        and name
-        in (
-            (parent := BronzeToSilverProcessingMetadata.load(storage, file.path)).input_raw_file,
-            parent.input_raw_file.rpartition("/")[2],
-            parent.run_id,
-        )
-    ]
+    found, broken = list[BronzeToSilverProcessingMetadata](), list[StorageError]()
+    for file in storage.list(ARCHIVED):
+        if not file.path.endswith(f"/{METADATA}"):
+            continue
+        try:
+            parent = BronzeToSilverProcessingMetadata.load(storage, file.path)
+        except StorageError as error:  # one that cannot be read hides no other
+            broken.append(error)
+            continue
+        if name in (parent.input_raw_file, parent.input_raw_file.rpartition("/")[2], parent.run_id):
+            found.append(parent)
     if not found:
-        raise _unknown(name)
+        raise broken[0] if broken else _unknown(name)
     return max(found, key=lambda parent: parent.start_timestamp)
 
 
