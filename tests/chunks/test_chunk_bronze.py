@@ -14,7 +14,7 @@ from tidegate.chunks import chunk_bronze, chunk_file, process_bronze
 from tidegate.chunks.chunk_project import open_chunk_project
 from tidegate.chunks.layout import processed_path
 from tidegate.chunks.requeued_files import requeue
-from tidegate.errors import RawFileError, SelectionError, StorageError
+from tidegate.errors import RawFileError, SelectionError
 
 RECORDS = [{"id": number, "amount": "1.50"} for number in range(7)]
 
@@ -310,8 +310,12 @@ def test_metadata_that_cannot_be_read_hides_no_other_file(shop: ChunkShop) -> No
     broken.write_bytes(broken.read_bytes()[:100])
     project = open_chunk_project(shop.root)
     assert requeue(project, "b.jsonl").raw_file == "bronze/orders/b.jsonl"
-    with pytest.raises(StorageError, match="cannot be read"):
-        requeue(project, "a.jsonl")
+    for name in ("a.jsonl", str(broken.parent.relative_to(shop.root))):
+        with pytest.raises(SelectionError, match="cannot be read") as caught:
+            requeue(project, name)
+        assert "copy the raw file" in (caught.value.remedy or "")
+    shop.deliver("a.jsonl", RECORDS)
+    assert sorted(done["raw_file"] for done in shop.chunk()) == ["bronze/orders/a.jsonl", "bronze/orders/b.jsonl"]
 
 
 def test_two_processes_chunk_a_file_once(shop: ChunkShop, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ from tidegate.chunks.processing_metadata import BronzeToSilverProcessingMetadata
 from tidegate.chunks.reading.raw_file import read_pieces, require_format
 from tidegate.chunks.table_lease import leased
 from tidegate.config import ChunkSource, ChunksSection
-from tidegate.errors import RawFileError, StorageError
+from tidegate.errors import FailureKind, RawFileError, StorageError
 from tidegate.faults import fault
 from tidegate.storage import Storage
 
@@ -171,11 +171,16 @@ def _run(
     number = 1
     while True:
         folder = RunFolder(source, f"{stem}-{identity}" if number == 1 else f"{stem}-{identity}-{number}")
+        parent: BronzeToSilverProcessingMetadata | None
         try:
             parent = BronzeToSilverProcessingMetadata.load(storage, folder.metadata)
         except FileNotFoundError:
             return folder, None
-        if not parent.is_chunked:
+        except StorageError as error:
+            if error.kind is not FailureKind.QUERY_REJECTED:
+                raise
+            parent = None  # damaged, and not the file's: it is another delivery
+        if parent is not None and not parent.is_chunked:
             return folder, parent
         number += 1
 
