@@ -10,8 +10,9 @@ import pytest
 from pyarrow import parquet
 
 from tests.chunks.chunk_shop import ChunkShop, kill
-from tidegate.chunks import chunk_bronze, chunk_file
+from tidegate.chunks import chunk_bronze, chunk_file, process_bronze
 from tidegate.chunks.chunk_project import open_chunk_project
+from tidegate.chunks.layout import processed_path
 from tidegate.chunks.requeued_files import requeue
 from tidegate.errors import RawFileError, SelectionError
 
@@ -146,6 +147,54 @@ def test_a_file_of_no_source_is_reported_and_not_lost(shop: ChunkShop) -> None:
     assert "no [chunks.sources.NAME]" in unclaimed[0].reason
 
 
+def test_a_file_whose_name_is_not_text_stops_no_other(shop: ChunkShop) -> None:
+    shop.deliver("a.jsonl", RECORDS)
+    shop.deliver(os.fsdecode(b"b\xff.jsonl"), RECORDS)
+    tasks, unclaimed = chunk_bronze.chunk_tasks(open_chunk_project(shop.root), None)
+    assert [task["raw_file_s3_path"] for task in tasks] == ["bronze/orders/a.jsonl"]
+    assert [(file.path, file.reason) for file in unclaimed] == [
+        ("bronze/orders/b\\udcff.jsonl", "its name is not UTF-8 text")
+    ]
+
+
+def test_a_raw_file_may_be_called_metadata(shop: ChunkShop) -> None:
+    content = shop.deliver("metadata.json", RECORDS).read_bytes()
+    shop.chunk()
+    (parent,) = shop.parents()
+    assert parent.archived_raw_file == f"archived_bronze/orders/{parent.run_id}/raw_metadata.json"
+    assert (shop.root / parent.archived_raw_file).read_bytes() == content
+    assert requeue(open_chunk_project(shop.root), "metadata.json").raw_file == "bronze/orders/metadata.json"
+
+
+def test_chunks_whose_metadata_is_lost_are_kept_and_named(shop: ChunkShop) -> None:
+    shop.deliver("a.jsonl", RECORDS)
+    shop.chunk()
+    (parent,) = shop.parents()
+    before = shop.files("chunked_bronze")
+    metadata = shop.root / parent.metadata_s3_path
+    metadata.rename(shop.root / "away.json")
+    assert shop.chunk() == []
+    assert shop.files("chunked_bronze") == before
+    problems: list[str] = []
+    assert process_bronze.pending_tasks(open_chunk_project(shop.root), None, problems) == []
+    (problem,) = problems
+    assert problem.startswith(f"{parent.metadata_s3_path} is missing")
+    (shop.root / "away.json").rename(metadata)
+    assert len(process_bronze.get_tasks(shop.root)) == 1
+
+
+def test_processed_chunks_are_kept_where_the_whole_archive_is_away(shop: ChunkShop) -> None:
+    shop.deliver("a.jsonl", RECORDS)
+    shop.chunk()
+    (parent,) = shop.parents()
+    chunk = shop.root / parent.raw_chunks[0]
+    chunk.rename(shop.root / processed_path(parent.raw_chunks[0]))
+    before = shop.files("chunked_bronze")
+    (shop.root / "archived_bronze").rename(shop.root / "away")
+    shop.chunk()
+    assert shop.files("chunked_bronze") == before
+
+
 def test_an_unknown_source_is_named(shop: ChunkShop) -> None:
     with pytest.raises(SelectionError, match=r"there is no source 'order' .* did you mean orders"):
         chunk_bronze.get_tasks(shop.root, "order")
@@ -250,6 +299,23 @@ def test_a_requeued_file_goes_round_again(shop: ChunkShop) -> None:
     assert [each.run_id for each in shop.parents()] == [parent.run_id, f"{parent.run_id}-2"]
     with pytest.raises(SelectionError, match=r"no raw file 'b\.jsonl' is archived"):
         requeue(project, "b.jsonl")
+
+
+def test_metadata_that_cannot_be_read_hides_no_other_file(shop: ChunkShop) -> None:
+    shop.deliver("a.jsonl", RECORDS)
+    shop.chunk()
+    broken = shop.root / shop.parents()[0].metadata_s3_path
+    shop.deliver("b.jsonl", RECORDS)
+    shop.chunk()
+    broken.write_bytes(broken.read_bytes()[:100])
+    project = open_chunk_project(shop.root)
+    assert requeue(project, "b.jsonl").raw_file == "bronze/orders/b.jsonl"
+    for name in ("a.jsonl", str(broken.parent.relative_to(shop.root))):
+        with pytest.raises(SelectionError, match="cannot be read") as caught:
+            requeue(project, name)
+        assert "copy the raw file" in (caught.value.remedy or "")
+    shop.deliver("a.jsonl", RECORDS)
+    assert sorted(done["raw_file"] for done in shop.chunk()) == ["bronze/orders/a.jsonl", "bronze/orders/b.jsonl"]
 
 
 def test_two_processes_chunk_a_file_once(shop: ChunkShop, monkeypatch: pytest.MonkeyPatch) -> None:

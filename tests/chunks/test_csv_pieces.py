@@ -70,6 +70,9 @@ def test_another_delimiter() -> None:
     [
         (b'a,b\n1,"x\n3,4\n', "it ends inside a quoted field of record 1"),
         (b'a,b\n1,2\n3,"x', "it ends inside a quoted field of record 2"),
+        (b'a,b\n1,x"y\n2,"z\n3,4\n', "it ends inside a quoted field of record 2"),
+        (b'a,b\n1,x"y\n2,"', "it ends inside a quoted field of record 2"),
+        (b'a,b\n1,"x""', "it ends inside a quoted field of record 1"),
         (b"a;b\n1;2\n", "its header is one column whose name holds ';'"),
         (b"a,A\n1,2\n", "its header has the column 'A' twice"),
         (b'{"a": 1}\n', "it begins like JSON"),

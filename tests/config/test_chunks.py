@@ -55,6 +55,12 @@ def test_the_root_may_be_a_bucket(tmp_path: Path) -> None:
     assert settings_of(tmp_path, '[chunks]\nroot = "s3://lake/raw/"').chunks.root == "s3://lake/raw"
 
 
+def test_the_root_holds_no_keys(tmp_path: Path) -> None:
+    assert problems_of(tmp_path, '[chunks]\nroot = "s3://AKIA:topsecret@lake/raw"\n') == [
+        "tidegate.toml:2: 'root' in [chunks] must be s3://bucket/prefix, without keys: it is shown and recorded"
+    ]
+
+
 @pytest.mark.parametrize(
     ("lines", "problem"),
     [

@@ -21,16 +21,24 @@ from blake3 import blake3
 
 from tidegate.chunks.chunk_writer import ChunkWriter
 from tidegate.chunks.folders import remove_empty_folders, remove_folder
-from tidegate.chunks.layout import CHUNKED, RunFolder, chunk_path, run_of_pending
+from tidegate.chunks.layout import CHUNKED, RAW, RunFolder, chunk_path, run_of_pending
 from tidegate.chunks.processing_metadata import BronzeToSilverProcessingMetadata, ProcessingMetrics
 from tidegate.chunks.reading.raw_file import read_pieces, require_format
 from tidegate.chunks.table_lease import leased
 from tidegate.config import ChunkSource, ChunksSection
-from tidegate.errors import RawFileError, StorageError
+from tidegate.errors import FailureKind, RawFileError, StorageError
 from tidegate.faults import fault
 from tidegate.storage import Storage
 
-__all__ = ["ChunkProgress", "ChunkedFile", "chunk_file", "finish_run", "release_replaced", "unfinished_runs"]
+__all__ = [
+    "ChunkProgress",
+    "ChunkedFile",
+    "chunk_file",
+    "finish_run",
+    "has_lost_parent",
+    "release_replaced",
+    "unfinished_runs",
+]
 
 _BLOCK = 1 << 20
 _LONGEST_STEM = 60
@@ -107,6 +115,8 @@ def unfinished_runs(storage: Storage, source: str) -> Iterator[BronzeToSilverPro
 def _remove_abandoned(storage: Storage, folder: RunFolder) -> None:
     """Chunks of a process that was killed before it recorded them. The file they are of is in bronze still, or its
     sender has replaced it."""
+    if has_lost_parent(storage, folder):
+        return
     with leased(storage, folder.chunking) as lease:
         if lease is None:
             return
@@ -114,6 +124,17 @@ def _remove_abandoned(storage: Storage, folder: RunFolder) -> None:
             _clear(storage, folder)
     for place in (folder.pending, folder.archive):
         remove_empty_folders(storage, place)
+
+
+def has_lost_parent(storage: Storage, folder: RunFolder) -> bool:
+    """Whether there was metadata of a run: its raw file is archived, or its chunks were processed."""
+    if storage.exists(folder.metadata):
+        return False
+    archived = any(not file.path.startswith(f"{folder.archive}/errors/") for file in storage.list(folder.archive))
+    places = (chunk_path(file.path) for file in storage.list(folder.pending))
+    is_processed = any(place.kind != RAW for place in places if place is not None)
+    # Looked at again, as a process that chunks the file records it before it archives it.
+    return (archived or is_processed) and not storage.exists(folder.metadata)
 
 
 def finish_run(storage: Storage, parent: BronzeToSilverProcessingMetadata) -> BronzeToSilverProcessingMetadata:
@@ -150,11 +171,16 @@ def _run(
     number = 1
     while True:
         folder = RunFolder(source, f"{stem}-{identity}" if number == 1 else f"{stem}-{identity}-{number}")
+        parent: BronzeToSilverProcessingMetadata | None
         try:
             parent = BronzeToSilverProcessingMetadata.load(storage, folder.metadata)
         except FileNotFoundError:
             return folder, None
-        if not parent.is_chunked:
+        except StorageError as error:
+            if error.kind is not FailureKind.QUERY_REJECTED:
+                raise
+            parent = None  # damaged, and not the file's: it is another delivery
+        if parent is not None and not parent.is_chunked:
             return folder, parent
         number += 1
 

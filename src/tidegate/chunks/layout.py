@@ -83,7 +83,8 @@ class RunFolder:
         return f"{self.pending}/_processing"
 
     def raw_file(self, name: str) -> str:
-        return f"{self.archive}/{name}"
+        """A raw file may be called as the metadata beside it, whose place it must not take."""
+        return f"{self.archive}/{f'raw_{name}' if name.lower() == METADATA else name}"
 
     def chunk(self, number: int) -> str:
         return f"{self.pending}/chunk_{number}{RAW}"

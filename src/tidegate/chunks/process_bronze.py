@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from tidegate.chunks.chunk_file import has_lost_parent
 from tidegate.chunks.chunk_project import ChunkProject, open_chunk_project
 from tidegate.chunks.chunk_rows import RawChunk, read_chunk
 from tidegate.chunks.folders import remove_empty_folders, remove_folder
@@ -115,6 +116,11 @@ def pending_tasks(project: ChunkProject, source: str | None, problems: list[str]
                 if problems is not None:
                     problems.append(f"{error}; {error.remedy}")
                 continue
+            if parent is None and problems is not None and has_lost_parent(project.storage, folder):
+                problems.append(
+                    f"{folder.metadata} is missing: the chunks in {folder.pending} are left alone; restore the file, "
+                    "or deliver the raw file again and delete the chunks"
+                )
             if parent is not None and parent.is_chunked:
                 paths.sort(key=_number)
                 metadata = folder.metadata

@@ -10,7 +10,7 @@ from tidegate.chunks.chunk_project import ChunkProject
 from tidegate.chunks.layout import ARCHIVED, METADATA, lease_folder, run_of
 from tidegate.chunks.processing_metadata import BronzeToSilverProcessingMetadata
 from tidegate.chunks.table_lease import leased
-from tidegate.errors import SelectionError
+from tidegate.errors import FailureKind, SelectionError, StorageError
 from tidegate.faults import fault
 
 __all__ = ["RequeuedFile", "requeue"]
@@ -69,20 +69,33 @@ def _find(project: ChunkProject, name: str) -> BronzeToSilverProcessingMetadata:
             return BronzeToSilverProcessingMetadata.load(storage, folder.metadata)
         except FileNotFoundError:
             raise _unknown(name) from None
-    found = [
-        parent
-        for file in storage.list(ARCHIVED)
-        if file.path.endswith(f"/{METADATA}")
-        and name
-        in (
-            (parent := BronzeToSilverProcessingMetadata.load(storage, file.path)).input_raw_file,
-            parent.input_raw_file.rpartition("/")[2],
-            parent.run_id,
-        )
-    ]
+        except StorageError as error:
+            raise _damaged(error) from None
+    found, broken = list[BronzeToSilverProcessingMetadata](), list[StorageError]()
+    for file in storage.list(ARCHIVED):
+        if not file.path.endswith(f"/{METADATA}"):
+            continue
+        try:
+            parent = BronzeToSilverProcessingMetadata.load(storage, file.path)
+        except StorageError as error:
+            if error.kind is not FailureKind.QUERY_REJECTED:
+                raise
+            broken.append(error)  # what is damaged hides no other
+            continue
+        if name in (parent.input_raw_file, parent.input_raw_file.rpartition("/")[2], parent.run_id):
+            found.append(parent)
     if not found:
-        raise _unknown(name)
+        raise _damaged(broken[0]) if broken else _unknown(name)
     return max(found, key=lambda parent: parent.start_timestamp)
+
+
+def _damaged(error: StorageError) -> SelectionError | StorageError:
+    if error.kind is not FailureKind.QUERY_REJECTED:
+        return error
+    return SelectionError(
+        error.message,
+        remedy="Restore it, or copy the raw file beside it to its place in bronze: it is chunked as a new delivery.",
+    )
 
 
 def _unknown(name: str) -> SelectionError:

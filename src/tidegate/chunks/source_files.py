@@ -49,6 +49,9 @@ def _is_looked_at(path: str) -> bool:
 
 
 def _claimed(file: StoredFile, sources: Iterable[ChunkSource]) -> RawFile | UnclaimedFile:
+    if not _is_unicode(file.path):
+        shown = file.path.encode(errors="backslashreplace").decode()
+        return UnclaimedFile(shown, "its name is not UTF-8 text", "give it another name")
     owners = [source for source in sources if belongs_to(file.path, source)]
     if len(owners) == 1:
         return RawFile(file.path, owners[0], file.size, file.modified)
@@ -57,6 +60,11 @@ def _claimed(file: StoredFile, sources: Iterable[ChunkSource]) -> RawFile | Uncl
         return UnclaimedFile(file.path, f"it matches the patterns of {names}", "make the patterns exclude each other")
     reason = "no [chunks.sources.NAME] has a pattern that it matches"
     return UnclaimedFile(file.path, reason, "add a source with its pattern to tidegate.toml, or move it away")
+
+
+def _is_unicode(path: str) -> bool:
+    """Python gives bytes of a name that are not UTF-8 as halves of surrogate pairs."""
+    return not any("\ud800" <= mark <= "\udfff" for mark in path)
 
 
 def belongs_to(path: str, source: ChunkSource) -> bool:

@@ -82,7 +82,11 @@ class _Environment(Section):
 
 def _root(section: Section, root: Path) -> str:
     text = section.text("root", ".")
-    if _S3.match(text):
+    if found := _S3.match(text):
+        if "@" in found[0]:  # the value is not shown
+            section.report(
+                "root", "'root' in [chunks] must be s3://bucket/prefix, without keys: it is shown and recorded"
+            )
         return text.rstrip("/")
     return str(local_path(section, "root", ".", root))
 
