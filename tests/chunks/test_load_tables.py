@@ -153,6 +153,15 @@ def test_key_whose_partition_changes_moves(orders: Orders) -> None:
     assert orders.rows("id, day") == [(1, "tue"), (2, "mon")]
 
 
+@pytest.mark.parametrize("keys", [("id",), ("id", "day")])
+def test_empty_text_as_partition_is_null(tmp_path: Path, delta: SparkSession, keys: tuple[str, ...]) -> None:
+    orders = Orders(tmp_path, delta, keys=keys, partition="day")
+    rows = [{"id": 1, "day": ""}, {"id": 2, "day": None}, {"id": 3, "day": "x"}]
+    assert orders.load(rows) == BatchOutcome(inserted=3)
+    assert orders.load(rows) == BatchOutcome(unchanged=3)
+    assert orders.rows("id, day") == [(1, None), (2, None), (3, "x")]
+
+
 def test_partition_that_is_part_of_the_key_limits_what_is_read(orders: Orders) -> None:
     orders.partition, orders.keys = "day", ("id", "day")
     orders.load([{"id": 1, "day": "mon", "v": 1}])

@@ -82,6 +82,7 @@ class DeltaTable:
         columns = columns_of(rows).without(POSITION)
         keys = key_columns(columns, batch.key, self._path)
         partition = partition_column(columns, batch.key, self._path)
+        rows = _as_stored(rows, columns, partition)
         if not self.exists():
             self._session.sql(create_sql(self.relation, columns, "delta", partition))
         table, drift = adapt_table(self._session, self.relation, columns, self._place)
@@ -158,3 +159,13 @@ class DeltaTable:
         }
         with temporary_conf(self._session, settings):
             yield
+
+
+def _as_stored(rows: DataFrame, columns: TableColumns, partition: str | None) -> DataFrame:
+    """Delta has no empty text as a partition, but NULL: what was delivered would never equal what the table has."""
+    column = columns.get(partition) if partition is not None else None
+    if column is None or column.type.kind != "string":
+        return rows
+    from pyspark.sql.functions import expr
+
+    return rows.withColumn(column.name, expr(f"nullif({column.quoted}, '')"))
