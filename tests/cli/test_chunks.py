@@ -68,7 +68,17 @@ def test_errors_are_listed_with_reasons(shop: ChunkShop, tidegate: Call) -> None
     assert document["by_rule"] == [
         {"data_source": "orders", "stage": "read", "column": None, "rule": "read", "rows": 3}
     ]
+    shop.deliver("b.jsonl", RECORDS)
+    unknown = tidegate("list-bronze-errors", "--file", "b.jsonl")
+    assert (unknown.code, unknown.out) == (1, "")
+    assert "no raw file 'b.jsonl' is archived" in unknown.err
+    assert tidegate("chunks", "chunk").code == 0
     assert tidegate("list-bronze-errors", "--file", "b.jsonl").out == "0 rejected rows\n"
+
+
+def test_a_file_without_records_is_not_said_to_have_bad_ones(shop: ChunkShop, tidegate: Call) -> None:
+    shop.deliver("a.jsonl", [])
+    assert tidegate("chunks", "chunk").out == "bronze/orders/a.jsonl: 0 chunks, 0 rows\n"
 
 
 def test_a_file_is_requeued(shop: ChunkShop, tidegate: Call) -> None:

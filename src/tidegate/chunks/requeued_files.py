@@ -13,7 +13,7 @@ from tidegate.chunks.table_lease import leased
 from tidegate.errors import SelectionError
 from tidegate.faults import fault
 
-__all__ = ["RequeuedFile", "requeue"]
+__all__ = ["RequeuedFile", "requeue", "unknown_raw_file"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def _find(project: ChunkProject, name: str) -> BronzeToSilverProcessingMetadata:
         try:
             return BronzeToSilverProcessingMetadata.load(storage, folder.metadata)
         except FileNotFoundError:
-            raise _unknown(name) from None
+            raise unknown_raw_file(name) from None
     found = [
         parent
         for file in storage.list(ARCHIVED)
@@ -81,11 +81,11 @@ def _find(project: ChunkProject, name: str) -> BronzeToSilverProcessingMetadata:
         )
     ]
     if not found:
-        raise _unknown(name)
+        raise unknown_raw_file(name)
     return max(found, key=lambda parent: parent.start_timestamp)
 
 
-def _unknown(name: str) -> SelectionError:
+def unknown_raw_file(name: str) -> SelectionError:
     return SelectionError(
         f"no raw file '{name}' is archived", remedy="`tidegate chunks status` lists the files, with their runs."
     )

@@ -67,7 +67,7 @@ def _chunk_lines(result: ChunkResult) -> Iterator[OutputLine]:
             parts.append("finished what an earlier call had begun")
         else:
             parts.append(plural(file.rows, "row"))
-        if (parent.metrics.failed and parent.end_timestamp is None) or not parent.n_chunks:
+        if parent.metrics.failed and (parent.end_timestamp is None or not parent.n_chunks):
             parts.append(f"{plural(parent.metrics.failed, 'record')} cannot be read")
         rate = f", {int(file.rows / file.seconds):,} rows/s" if file.rows and file.seconds >= 1 else ""
         yield f"{file.raw_file}: {', '.join(parts)}{rate}"
