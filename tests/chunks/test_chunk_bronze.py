@@ -146,6 +146,16 @@ def test_a_file_of_no_source_is_reported_and_not_lost(shop: ChunkShop) -> None:
     assert "no [chunks.sources.NAME]" in unclaimed[0].reason
 
 
+def test_a_pattern_that_repeats_the_folder_is_named(shop: ChunkShop) -> None:
+    settings = (shop.root / "tidegate.toml").read_text()
+    (shop.root / "tidegate.toml").write_text(settings + 'pattern = "bronze/orders/*"\n')
+    shop.deliver("a.jsonl", RECORDS)
+    tasks, (unclaimed,) = chunk_bronze.chunk_tasks(open_chunk_project(shop.root), None)
+    assert tasks == []
+    assert unclaimed.reason == "the pattern of [chunks.sources.orders] begins with 'bronze/', to which it is relative"
+    assert unclaimed.remedy == "leave 'bronze/' out of it"
+
+
 def test_an_unknown_source_is_named(shop: ChunkShop) -> None:
     with pytest.raises(SelectionError, match=r"there is no source 'order' .* did you mean orders"):
         chunk_bronze.get_tasks(shop.root, "order")
