@@ -128,8 +128,8 @@ def test_the_bar_shows_rows_per_second_and_the_time_left() -> None:
     now = [0.0]
     bar = ChunkProgressBar(io.StringIO(), lambda: now[0])
 
-    def text() -> str:
-        console = Console(file=io.StringIO(), width=140, color_system=None)
+    def text(width: int = 140) -> str:
+        console = Console(file=io.StringIO(), width=width, color_system=None)
         with console.capture() as shown:
             console.print(bar.renderable())
         return shown.get()
@@ -139,6 +139,7 @@ def test_the_bar_shows_rows_per_second_and_the_time_left() -> None:
     bar.chunking(ChunkProgress("bronze/orders/a.jsonl", 50_000, 1000, 4000))
     assert "bronze/orders/a.jsonl" in text()
     assert " 25% 50,000 rows  5,000 rows/s 30.0s left" in text()
+    assert text(80).count("\n") == 1
     bar.processing(ProcessProgress("orders", 0, 4, 0, 40_000))
     now[0] = 20.0
     bar.processing(ProcessProgress("orders", 2, 4, 20_000, 40_000))
