@@ -100,7 +100,13 @@ def test_unreadable_metadata_is_named_and_hides_nothing_else(shop: ChunkShop, ti
     shown = tidegate("chunks", "status")
     assert shown.code == 1
     assert f"the metadata {first.metadata_s3_path} cannot be read" in shown.out
+    assert "of a raw file that is not recorded" not in shown.out
     assert second.run_id in shown.out
+    for name in ("a.jsonl", first.run_id):
+        refused = tidegate("chunks", "requeue", name)
+        assert refused.code == 1
+        assert "copy the raw file into bronze again: it is beside its metadata in the archive" in refused.err
+    assert tidegate("chunks", "requeue", "b.jsonl").code == 0
     for path in (shop.root / f"chunked_bronze/orders/{second.run_id}").iterdir():
         path.unlink()
     processed = tidegate("chunks", "process")

@@ -10,7 +10,7 @@ from tidegate.chunks.chunk_project import ChunkProject
 from tidegate.chunks.layout import ARCHIVED, METADATA, lease_folder, run_of
 from tidegate.chunks.processing_metadata import BronzeToSilverProcessingMetadata
 from tidegate.chunks.table_lease import leased
-from tidegate.errors import SelectionError
+from tidegate.errors import SelectionError, StorageError
 from tidegate.faults import fault
 
 __all__ = ["RequeuedFile", "requeue", "unknown_raw_file"]
@@ -32,7 +32,7 @@ class RequeuedFile:
 
 def requeue(project: ChunkProject, name: str) -> RequeuedFile:
     """`name`: an archived raw file, its run, its metadata, or the path or the name that it had in bronze (then the
-    newest of that name). Raises SelectionError."""
+    newest of that name). Raises SelectionError, and StorageError where its metadata cannot be read."""
     storage, parent = project.storage, _find(project, name)
     archived, target = parent.archived_raw_file, parent.input_raw_file
     if archived is None or not storage.exists(archived):
@@ -69,19 +69,20 @@ def _find(project: ChunkProject, name: str) -> BronzeToSilverProcessingMetadata:
             return BronzeToSilverProcessingMetadata.load(storage, folder.metadata)
         except FileNotFoundError:
             raise unknown_raw_file(name) from None
-    found = [
-        parent
-        for file in storage.list(ARCHIVED)
-        if file.path.endswith(f"/{METADATA}")
-        and name
-        in (
-            (parent := BronzeToSilverProcessingMetadata.load(storage, file.path)).input_raw_file,
-            parent.input_raw_file.rpartition("/")[2],
-            parent.run_id,
-        )
-    ]
+    found: list[BronzeToSilverProcessingMetadata] = []
+    unreadable: StorageError | None = None
+    for file in storage.list(ARCHIVED):
+        if not file.path.endswith(f"/{METADATA}"):
+            continue
+        try:
+            parent = BronzeToSilverProcessingMetadata.load(storage, file.path)
+        except StorageError as error:  # it may be of any file, and stops no other
+            unreadable = unreadable or error
+            continue
+        if name in (parent.input_raw_file, parent.input_raw_file.rpartition("/")[2], parent.run_id):
+            found.append(parent)
     if not found:
-        raise unknown_raw_file(name)
+        raise unreadable or unknown_raw_file(name)
     return max(found, key=lambda parent: parent.start_timestamp)
 
 

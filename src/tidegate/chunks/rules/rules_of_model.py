@@ -195,7 +195,7 @@ def _default_text(default: Any) -> str:
         return default.isoformat()
     if isinstance(default, str | int | float | Decimal | UUID):
         return str(default)
-    raise _Untranslatable(f"the default {default!r} has no text")
+    raise _Untranslatable(f"the default {default!r} is not one value; None may be one, with `| None`")
 
 
 def _value(name: str, annotation: Any, metadata: typing.Sequence[Any] = ()) -> SilverColumn:
