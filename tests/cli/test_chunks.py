@@ -10,9 +10,12 @@ from rich.console import Console
 
 from tests.chunks.chunk_shop import ChunkShop
 from tests.cli.calling import Call
+from tidegate.chunks.bronze_loader import LoadResult
 from tidegate.chunks.chunk_file import ChunkProgress
 from tidegate.chunks.process_bronze import ProcessProgress
 from tidegate.cli.chunk_progress import ChunkProgressBar
+from tidegate.cli.commands import chunks as chunk_commands
+from tidegate.operations.chunks.jobs import LoadsResult
 
 RECORDS = [{"id": number, "amount": "1.50"} for number in range(7)]
 
@@ -128,6 +131,16 @@ def test_an_unknown_source_is_an_error(shop: ChunkShop, tidegate: Call) -> None:
         failed = tidegate("chunks", job, "--source", "ordres")
         assert failed.code == 1
         assert "did you mean orders" in failed.err.lower()
+
+
+def test_all_rows_of_a_load_are_accounted_for() -> None:
+    path = "archived_bronze/orders/a-0/metadata.json"
+    done = LoadResult(path, "silver/orders/records.delta", "complete", 1, 3, inserted=2, repeated=1)
+    (line,) = chunk_commands._load_lines(LoadsResult([done]))
+    assert line == (
+        "silver/orders/records.delta: a-0: 3 rows in 1 batch: 2 inserted, 0 updated, 0 unchanged, "
+        "1 replaced by later rows of the same key"
+    )
 
 
 def test_the_bar_shows_rows_per_second_and_the_time_left() -> None:

@@ -137,6 +137,8 @@ def _load_lines(result: LoadsResult) -> Iterator[OutputLine]:
             continue
         run = done.parent_path.split("/")[2]
         changes = f"{done.inserted} inserted, {done.updated} updated, {done.unchanged} unchanged"
+        if done.repeated:
+            changes += f", {done.repeated} replaced by later rows of the same key"
         rest = "" if done.status == "complete" else "; chunks of the file are still to come"
         yield f"{done.table}: {run}: {plural(done.rows, 'row')} in {_batches(done.batches)}: {changes}{rest}"
         yield from (f"{done.table}: {change}" for change in done.drift)
