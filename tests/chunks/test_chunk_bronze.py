@@ -14,7 +14,7 @@ from tidegate.chunks import chunk_bronze, chunk_file, process_bronze
 from tidegate.chunks.chunk_project import open_chunk_project
 from tidegate.chunks.layout import processed_path
 from tidegate.chunks.requeued_files import requeue
-from tidegate.errors import RawFileError, SelectionError
+from tidegate.errors import RawFileError, SelectionError, StorageError
 
 RECORDS = [{"id": number, "amount": "1.50"} for number in range(7)]
 
@@ -195,6 +195,16 @@ def test_processed_chunks_are_kept_where_the_whole_archive_is_away(shop: ChunkSh
     assert shop.files("chunked_bronze") == before
 
 
+def test_a_pattern_that_repeats_the_folder_is_named(shop: ChunkShop) -> None:
+    settings = (shop.root / "tidegate.toml").read_text()
+    (shop.root / "tidegate.toml").write_text(settings + 'pattern = "bronze/orders/*"\n')
+    shop.deliver("a.jsonl", RECORDS)
+    tasks, (unclaimed,) = chunk_bronze.chunk_tasks(open_chunk_project(shop.root), None)
+    assert tasks == []
+    assert unclaimed.reason == "the pattern of [chunks.sources.orders] begins with 'bronze/', to which it is relative"
+    assert unclaimed.remedy == "leave 'bronze/' out of it"
+
+
 def test_an_unknown_source_is_named(shop: ChunkShop) -> None:
     with pytest.raises(SelectionError, match=r"there is no source 'order' .* did you mean orders"):
         chunk_bronze.get_tasks(shop.root, "order")
@@ -311,7 +321,7 @@ def test_metadata_that_cannot_be_read_hides_no_other_file(shop: ChunkShop) -> No
     project = open_chunk_project(shop.root)
     assert requeue(project, "b.jsonl").raw_file == "bronze/orders/b.jsonl"
     for name in ("a.jsonl", str(broken.parent.relative_to(shop.root))):
-        with pytest.raises(SelectionError, match="cannot be read") as caught:
+        with pytest.raises(StorageError, match="cannot be read") as caught:
             requeue(project, name)
         assert "copy the raw file" in (caught.value.remedy or "")
     shop.deliver("a.jsonl", RECORDS)

@@ -196,6 +196,13 @@ def test_new_columns_and_fields_are_added(orders: Orders) -> None:
     assert orders.rows("id, s.a, s.b, v") == [(1, 1, None, None), (2, 2, "x", "new")]
 
 
+def test_key_may_be_a_date_that_python_has_not(orders: Orders) -> None:
+    days = pa.array([3_000_000, 0, -800_000], pa.int32()).cast(pa.date32())
+    orders.keys = ("d",)
+    assert orders.load(pa.table({"d": days, "v": ["a", "b", "c"]})).inserted == 3
+    assert orders.load(pa.table({"d": days, "v": ["a", "b", "d"]})) == BatchOutcome(updated=1, unchanged=2)
+
+
 def test_wider_type_keeps_every_value(orders: Orders) -> None:
     orders.partition = "day"
     orders.load(pa.table({"id": pa.array([1], pa.int32()), "day": ["mon"], "v": pa.array([5], pa.int32())}))

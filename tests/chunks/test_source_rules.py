@@ -229,6 +229,12 @@ def test_a_model_that_is_not_there(tmp_path: Path, text: str, name: str, problem
     assert problem in str(caught.value)
 
 
+def test_a_model_that_needs_another_package_says_so(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        rules_of_model(tmp_path, "raise ImportError('email-validator is not installed')", "Order")
+    assert caught.value.remedy == "install what it needs"
+
+
 def test_projects_may_have_modules_of_one_name(tmp_path: Path) -> None:
     for name, column in (("one", "a"), ("two", "b")):
         (tmp_path / name).mkdir()

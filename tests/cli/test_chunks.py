@@ -10,9 +10,12 @@ from rich.console import Console
 
 from tests.chunks.chunk_shop import ChunkShop
 from tests.cli.calling import Call
+from tidegate.chunks.bronze_loader import LoadResult
 from tidegate.chunks.chunk_file import ChunkProgress
 from tidegate.chunks.process_bronze import ProcessProgress
 from tidegate.cli.chunk_progress import ChunkProgressBar
+from tidegate.cli.commands import chunks as chunk_commands
+from tidegate.operations.chunks.jobs import LoadsResult
 
 RECORDS = [{"id": number, "amount": "1.50"} for number in range(7)]
 
@@ -68,7 +71,17 @@ def test_errors_are_listed_with_reasons(shop: ChunkShop, tidegate: Call) -> None
     assert document["by_rule"] == [
         {"data_source": "orders", "stage": "read", "column": None, "rule": "read", "rows": 3}
     ]
+    shop.deliver("b.jsonl", RECORDS)
+    unknown = tidegate("list-bronze-errors", "--file", "b.jsonl")
+    assert (unknown.code, unknown.out) == (1, "")
+    assert "no raw file 'b.jsonl' is archived" in unknown.err
+    assert tidegate("chunks", "chunk").code == 0
     assert tidegate("list-bronze-errors", "--file", "b.jsonl").out == "0 rejected rows\n"
+
+
+def test_a_file_without_records_is_not_said_to_have_bad_ones(shop: ChunkShop, tidegate: Call) -> None:
+    shop.deliver("a.jsonl", [])
+    assert tidegate("chunks", "chunk").out == "bronze/orders/a.jsonl: 0 chunks, 0 rows\n"
 
 
 def test_a_file_is_requeued(shop: ChunkShop, tidegate: Call) -> None:
@@ -90,7 +103,13 @@ def test_unreadable_metadata_is_named_and_hides_nothing_else(shop: ChunkShop, ti
     shown = tidegate("chunks", "status")
     assert shown.code == 1
     assert f"the metadata {first.metadata_s3_path} cannot be read" in shown.out
+    assert "of a raw file that is not recorded" not in shown.out
     assert second.run_id in shown.out
+    for name in ("a.jsonl", first.run_id):
+        refused = tidegate("chunks", "requeue", name)
+        assert refused.code == 1
+        assert "copy the raw file into bronze again: it is beside its metadata in the archive" in refused.err
+    assert tidegate("chunks", "requeue", "b.jsonl").code == 0
     for path in (shop.root / f"chunked_bronze/orders/{second.run_id}").iterdir():
         path.unlink()
     processed = tidegate("chunks", "process")
@@ -114,12 +133,22 @@ def test_an_unknown_source_is_an_error(shop: ChunkShop, tidegate: Call) -> None:
         assert "did you mean orders" in failed.err.lower()
 
 
+def test_all_rows_of_a_load_are_accounted_for() -> None:
+    path = "archived_bronze/orders/a-0/metadata.json"
+    done = LoadResult(path, "silver/orders/records.delta", "complete", 1, 3, inserted=2, repeated=1)
+    (line,) = chunk_commands._load_lines(LoadsResult([done]))
+    assert line == (
+        "silver/orders/records.delta: a-0: 3 rows in 1 batch: 2 inserted, 0 updated, 0 unchanged, "
+        "1 replaced by later rows of the same key"
+    )
+
+
 def test_the_bar_shows_rows_per_second_and_the_time_left() -> None:
     now = [0.0]
     bar = ChunkProgressBar(io.StringIO(), lambda: now[0])
 
-    def text() -> str:
-        console = Console(file=io.StringIO(), width=140, color_system=None)
+    def text(width: int = 140) -> str:
+        console = Console(file=io.StringIO(), width=width, color_system=None)
         with console.capture() as shown:
             console.print(bar.renderable())
         return shown.get()
@@ -129,6 +158,7 @@ def test_the_bar_shows_rows_per_second_and_the_time_left() -> None:
     bar.chunking(ChunkProgress("bronze/orders/a.jsonl", 50_000, 1000, 4000))
     assert "bronze/orders/a.jsonl" in text()
     assert " 25% 50,000 rows  5,000 rows/s 30.0s left" in text()
+    assert text(80).count("\n") == 1
     bar.processing(ProcessProgress("orders", 0, 4, 0, 40_000))
     now[0] = 20.0
     bar.processing(ProcessProgress("orders", 2, 4, 20_000, 40_000))

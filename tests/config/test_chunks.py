@@ -78,3 +78,10 @@ def test_a_source_that_is_wrong(tmp_path: Path, lines: str, problem: str) -> Non
     found = problems_of(tmp_path, f"[chunks.sources.orders]\n{lines}\n")
     assert len(found) == 1
     assert problem in found[0]
+
+
+@pytest.mark.parametrize("root", ["s3:/lake/raw", "gs://lake/raw"])
+def test_a_root_that_is_no_place_is_named(tmp_path: Path, root: str) -> None:
+    assert problems_of(tmp_path, f'[chunks]\nroot = "{root}"\n') == [
+        f"tidegate.toml:2: 'root' in [chunks] must be a folder, or s3://bucket/prefix, not '{root}'"
+    ]

@@ -54,19 +54,20 @@ def reach_of(rows: DataFrame, keys: TableColumns, table: TableColumns, partition
     facts = ["count(*) AS kept"]
     for at, key in enumerate(ranged):
         some = f"count_if({key.quoted} IS NULL) = 0"
-        facts += [f"IF({some}, {side}({key.quoted}), NULL) AS {side}{at}" for side in ("min", "max")]
+        value = _collected(key)
+        facts += [f"IF({some}, {side}({value}), NULL) AS {side}{at}" for side in ("min", "max")]
         if partition is not None and key.name.lower() == partition.lower():
-            distinct = f"slice(collect_set({key.quoted}), 1, {_MOST_PARTITIONS + 1})"
+            distinct = f"slice(collect_set({value}), 1, {_MOST_PARTITIONS + 1})"
             facts.append(f"IF({some}, {distinct}, NULL) AS values{at}")
     known = rows.selectExpr(*facts).collect()[0].asDict()
     conditions = []
     for at, key in enumerate(ranged):
         if known[f"min{at}"] is not None:
-            low, high = (_literal(known[f"{side}{at}"]) for side in ("min", "max"))
+            low, high = (_literal(known[f"{side}{at}"], key) for side in ("min", "max"))
             conditions.append(f"{target}.{key.quoted} BETWEEN {low} AND {high}")
         values = known.get(f"values{at}") or []
         if 0 < len(values) <= _MOST_PARTITIONS:
-            conditions.append(f"{target}.{key.quoted} IN ({', '.join(map(_literal, values))})")
+            conditions.append(f"{target}.{key.quoted} IN ({', '.join(_literal(value, key) for value in values)})")
     return Reach(known["kept"], " AND ".join(conditions) or "true")
 
 
@@ -91,8 +92,13 @@ def _kind_in(table: TableColumns, key: TableColumn) -> str | None:
     return column.type.kind if column is not None else None
 
 
-def _literal(value: Any) -> str:
-    """Of a type in _RANGED."""
-    if isinstance(value, int):
-        return str(value)
-    return literal(value) if isinstance(value, str) else f"DATE '{value.isoformat()}'"
+def _collected(key: TableColumn) -> str:
+    """Python has no dates beyond the year 9999."""
+    return f"unix_date({key.quoted})" if key.type.kind == "date" else key.quoted
+
+
+def _literal(value: Any, key: TableColumn) -> str:
+    """Of what `_collected` gives of a key of a type in _RANGED."""
+    if key.type.kind == "date":
+        return f"date_from_unix_date({value})"
+    return literal(value) if isinstance(value, str) else str(value)

@@ -18,6 +18,9 @@ class ReadyChunk:
     rows: int
     """Of its processed file; 0 where it has none, as every row was rejected."""
 
+    columns: str = ""
+    """With their types; chunks that were processed by changed rules have others."""
+
 
 @dataclass(frozen=True, slots=True)
 class ChunkDamage:
@@ -46,10 +49,14 @@ class LoadBatch:
 
 
 def gather(chunks: Iterable[ReadyChunk], least_rows: int) -> Iterator[LoadBatch]:
-    """In their order. Each batch but the last has so many rows or more, and fewer without its last chunk."""
+    """In their order. A batch has so many rows or more, and fewer without its last chunk; it has fewer where it is the
+    last, or where the next chunk has other columns."""
     waiting: list[ReadyChunk] = []
     rows = 0
     for chunk in chunks:
+        if chunk.rows and any(other.rows and other.columns != chunk.columns for other in waiting):
+            yield LoadBatch(tuple(waiting))
+            waiting, rows = [], 0
         waiting.append(chunk)
         rows += chunk.rows
         if rows >= least_rows:
@@ -66,7 +73,9 @@ def inspect_chunk(storage: Storage, chunk: ChunkProcessingMetadata) -> ReadyChun
     path = chunk.output_processed_s3_path
     try:
         with storage.open(path) as file, ParquetFile(file) as parquet:
-            return ReadyChunk(chunk, parquet.metadata.num_rows)
+            return ReadyChunk(
+                chunk, parquet.metadata.num_rows, parquet.schema_arrow.to_string(show_schema_metadata=False)
+            )
     except FileNotFoundError:
         if chunk.metrics.success == 0:
             return ReadyChunk(chunk, 0)

@@ -39,7 +39,7 @@ class _Stored(_Record):
             raise StorageError(
                 f"the metadata {path} cannot be read: {_first(error)}",
                 where=f"{storage.location}/{path}",
-                remedy="restore the file, or send the raw file round again with `tidegate chunks requeue`",
+                remedy="restore it, or copy the raw file into bronze again: it is beside its metadata in the archive",
                 kind=FailureKind.QUERY_REJECTED,
             ) from None
 

@@ -13,7 +13,7 @@ from tidegate.chunks.table_lease import leased
 from tidegate.errors import FailureKind, SelectionError, StorageError
 from tidegate.faults import fault
 
-__all__ = ["RequeuedFile", "requeue"]
+__all__ = ["RequeuedFile", "requeue", "unknown_raw_file"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class RequeuedFile:
 
 def requeue(project: ChunkProject, name: str) -> RequeuedFile:
     """`name`: an archived raw file, its run, its metadata, or the path or the name that it had in bronze (then the
-    newest of that name). Raises SelectionError."""
+    newest of that name). Raises SelectionError, and StorageError where its metadata cannot be read."""
     storage, parent = project.storage, _find(project, name)
     archived, target = parent.archived_raw_file, parent.input_raw_file
     if archived is None or not storage.exists(archived):
@@ -68,9 +68,7 @@ def _find(project: ChunkProject, name: str) -> BronzeToSilverProcessingMetadata:
         try:
             return BronzeToSilverProcessingMetadata.load(storage, folder.metadata)
         except FileNotFoundError:
-            raise _unknown(name) from None
-        except StorageError as error:
-            raise _damaged(error) from None
+            raise unknown_raw_file(name) from None
     found, broken = list[BronzeToSilverProcessingMetadata](), list[StorageError]()
     for file in storage.list(ARCHIVED):
         if not file.path.endswith(f"/{METADATA}"):
@@ -85,20 +83,11 @@ def _find(project: ChunkProject, name: str) -> BronzeToSilverProcessingMetadata:
         if name in (parent.input_raw_file, parent.input_raw_file.rpartition("/")[2], parent.run_id):
             found.append(parent)
     if not found:
-        raise _damaged(broken[0]) if broken else _unknown(name)
+        raise broken[0] if broken else unknown_raw_file(name)
     return max(found, key=lambda parent: parent.start_timestamp)
 
 
-def _damaged(error: StorageError) -> SelectionError | StorageError:
-    if error.kind is not FailureKind.QUERY_REJECTED:
-        return error
-    return SelectionError(
-        error.message,
-        remedy="Restore it, or copy the raw file beside it to its place in bronze: it is chunked as a new delivery.",
-    )
-
-
-def _unknown(name: str) -> SelectionError:
+def unknown_raw_file(name: str) -> SelectionError:
     return SelectionError(
         f"no raw file '{name}' is archived", remedy="`tidegate chunks status` lists the files, with their runs."
     )

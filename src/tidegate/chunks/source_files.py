@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -48,7 +48,7 @@ def _is_looked_at(path: str) -> bool:
     return not any(name.startswith((".", "_")) for name in names) and not names[-1].lower().endswith(_BEING_WRITTEN)
 
 
-def _claimed(file: StoredFile, sources: Iterable[ChunkSource]) -> RawFile | UnclaimedFile:
+def _claimed(file: StoredFile, sources: Collection[ChunkSource]) -> RawFile | UnclaimedFile:
     if not _is_unicode(file.path):
         shown = file.path.encode(errors="backslashreplace").decode()
         return UnclaimedFile(shown, "its name is not UTF-8 text", "give it another name")
@@ -58,6 +58,10 @@ def _claimed(file: StoredFile, sources: Iterable[ChunkSource]) -> RawFile | Uncl
     if owners:
         names = " and ".join(f"[chunks.sources.{source.name}]" for source in owners)
         return UnclaimedFile(file.path, f"it matches the patterns of {names}", "make the patterns exclude each other")
+    for source in sources:
+        if _regex(source.pattern).fullmatch(file.path):
+            reason = f"the pattern of [chunks.sources.{source.name}] begins with '{BRONZE}/', to which it is relative"
+            return UnclaimedFile(file.path, reason, f"leave '{BRONZE}/' out of it")
     reason = "no [chunks.sources.NAME] has a pattern that it matches"
     return UnclaimedFile(file.path, reason, "add a source with its pattern to tidegate.toml, or move it away")
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self, TextIO
 
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
+from rich.table import Column
 from rich.text import Text
 
 from tidegate.amounts import duration
@@ -52,8 +53,8 @@ class ChunkProgressBar:
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
             TextColumn("{task.percentage:>3.0f}%"),
-            _Rate(),
-            _TimeLeft(),
+            _Rate(Column(no_wrap=True)),
+            _TimeLeft(Column(no_wrap=True)),
             TimeElapsedColumn(),
             console=console,
             transient=True,

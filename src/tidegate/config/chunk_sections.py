@@ -15,6 +15,7 @@ from tidegate.names import why_not_a_name
 __all__ = ["read_chunks"]
 
 _S3 = re.compile(r"s3a?://[^/]+")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _CLASS = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
@@ -88,6 +89,9 @@ def _root(section: Section, root: Path) -> str:
                 "root", "'root' in [chunks] must be s3://bucket/prefix, without keys: it is shown and recorded"
             )
         return text.rstrip("/")
+    if _SCHEME.match(text) and not text.startswith("file:"):
+        section.wrong("root", "a folder, or s3://bucket/prefix", text)
+        return text
     return str(local_path(section, "root", ".", root))
 
 

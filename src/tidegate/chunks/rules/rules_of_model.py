@@ -121,8 +121,9 @@ def _imported(root: Path, name: str) -> type[BaseModel]:
             f"{where} is not there: {module_name} has no {class_name}", where=str(root), remedy="correct its name"
         ) from None
     except Exception as error:
+        remedy = "install what it needs" if isinstance(error, ImportError) else "correct its module"
         raise ConfigError(
-            f"{where} cannot be imported: {type(error).__name__}: {error}", where=str(root), remedy="correct its module"
+            f"{where} cannot be imported: {type(error).__name__}: {error}", where=str(root), remedy=remedy
         ) from None
     if not (isinstance(found, type) and issubclass(found, BaseModel)):
         raise ConfigError(f"{where} is no pydantic model", where=str(root), remedy="name a subclass of BaseModel")
@@ -194,7 +195,7 @@ def _default_text(default: Any) -> str:
         return default.isoformat()
     if isinstance(default, str | int | float | Decimal | UUID):
         return str(default)
-    raise _Untranslatable(f"the default {default!r} has no text")
+    raise _Untranslatable(f"the default {default!r} is not one value; None may be one, with `| None`")
 
 
 def _value(name: str, annotation: Any, metadata: typing.Sequence[Any] = ()) -> SilverColumn:

@@ -67,7 +67,7 @@ def _chunk_lines(result: ChunkResult) -> Iterator[OutputLine]:
             parts.append("finished what an earlier call had begun")
         else:
             parts.append(plural(file.rows, "row"))
-        if (parent.metrics.failed and parent.end_timestamp is None) or not parent.n_chunks:
+        if parent.metrics.failed and (parent.end_timestamp is None or not parent.n_chunks):
             parts.append(f"{plural(parent.metrics.failed, 'record')} cannot be read")
         rate = f", {int(file.rows / file.seconds):,} rows/s" if file.rows and file.seconds >= 1 else ""
         yield f"{file.raw_file}: {', '.join(parts)}{rate}"
@@ -137,6 +137,8 @@ def _load_lines(result: LoadsResult) -> Iterator[OutputLine]:
             continue
         run = done.parent_path.split("/")[2]
         changes = f"{done.inserted} inserted, {done.updated} updated, {done.unchanged} unchanged"
+        if done.repeated:
+            changes += f", {done.repeated} replaced by later rows of the same key"
         rest = "" if done.status == "complete" else "; chunks of the file are still to come"
         yield f"{done.table}: {run}: {plural(done.rows, 'row')} in {_batches(done.batches)}: {changes}{rest}"
         yield from (f"{done.table}: {change}" for change in done.drift)

@@ -13,6 +13,7 @@ from pyarrow import parquet
 from tidegate.chunks.chunk_project import ChunkProject, chunk_project
 from tidegate.chunks.layout import ARCHIVED, RunFolder, run_of
 from tidegate.chunks.processing_metadata import BronzeToSilverProcessingMetadata
+from tidegate.chunks.requeued_files import unknown_raw_file
 from tidegate.errors import StorageError
 from tidegate.failures import first_line
 from tidegate.operations.workspace import Workspace
@@ -80,10 +81,18 @@ def _errors_files(
                 parents.append(BronzeToSilverProcessingMetadata.load(project.storage, each.path))
             except (StorageError, FileNotFoundError) as error:
                 problems.append(str(error))
+    if file is not None:
+        parents = [parent for parent in parents if file in _names(parent)]
+        if not parents and not problems:
+            raise unknown_raw_file(file)
     for parent in sorted(parents, key=lambda parent: parent.start_timestamp, reverse=True):
-        raw = parent.input_raw_file
-        if file is None or file in (raw, raw.rpartition("/")[2], parent.run_id, parent.archived_raw_file):
-            yield parent.folder, sorted(errors.get(parent.folder, ()), key=lambda path: (len(path), path))
+        yield parent.folder, sorted(errors.get(parent.folder, ()), key=lambda path: (len(path), path))
+
+
+def _names(parent: BronzeToSilverProcessingMetadata) -> tuple[str | None, ...]:
+    """What its raw file may be called."""
+    raw = parent.input_raw_file
+    return raw, raw.rpartition("/")[2], parent.run_id, parent.archived_raw_file
 
 
 def _read(project: ChunkProject, folder: RunFolder, path: str, limit: int, found: RejectedRows) -> None:

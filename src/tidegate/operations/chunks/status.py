@@ -119,6 +119,7 @@ def _files(project: ChunkProject, source: str | None, problems: list[str]) -> It
             continue
         except StorageError as error:
             problems.append(f"{error}; {error.remedy}")
+            pending.pop(folder, None)
             continue
         counts = pending.pop(folder, None)
         yield FileStatus(parent) if counts is None else FileStatus(parent, *counts)
