@@ -88,7 +88,9 @@ class Shop:
 
 @pytest.fixture
 def shop(tmp_path: Path, delta: SparkSession) -> Shop:
-    return Shop(tmp_path, delta)
+    root = tmp_path / "shop [1] {a,b} %20"  # a name, and no pattern
+    root.mkdir()
+    return Shop(root, delta)
 
 
 def ids(first: int, last: int) -> pa.Table:

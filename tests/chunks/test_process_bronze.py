@@ -80,7 +80,9 @@ def strays(shop: ChunkShop) -> set[str]:
 
 @pytest.fixture
 def shop(tmp_path: Path) -> ChunkShop:
-    return ChunkShop(tmp_path)
+    root = tmp_path / "shop [1] {a,b} %20"  # a name, and no pattern
+    root.mkdir()
+    return ChunkShop(root)
 
 
 def test_rows_are_typed_or_rejected_with_their_reasons(shop: ChunkShop, spark: SparkSession) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tidegate.transform.landing.zone_source import path_literal
 from tidegate.write.spark_sql import any_of, literal
 from tidegate.write.write_columns import TableColumn, TableColumns
 
@@ -34,7 +35,7 @@ class Reach:
 
 def read_chunks(session: SparkSession, paths: Sequence[str]) -> DataFrame:
     """The rows with the columns of POSITION."""
-    frame = session.read.option("mergeSchema", "true").parquet(*paths)
+    frame = session.read.option("mergeSchema", "true").parquet(*map(path_literal, paths))
     number = r"CAST(regexp_extract(_metadata.file_name, 'chunk_([0-9]+)', 1) AS bigint)"
     return frame.selectExpr("*", f"{number} AS {_CHUNK}", f"_metadata.row_index AS {_ROW}")
 

@@ -14,6 +14,7 @@ from pyarrow import parquet
 from tidegate.chunks.reading.pieces import ROW, SOURCE_FILE
 from tidegate.names import quote
 from tidegate.storage import Storage
+from tidegate.transform.landing.zone_source import path_literal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -82,7 +83,7 @@ def _texts(session: SparkSession, storage: Storage, chunks: Sequence[RawChunk]) 
         for name in chunk.schema.names:
             names.setdefault(name.lower(), name)
     schema = StructType([StructField(name, LongType() if name == ROW else StringType()) for name in names.values()])
-    paths = [storage.spark_path(chunk.path) for chunk in chunks]
+    paths = [path_literal(storage.spark_path(chunk.path)) for chunk in chunks]
     return session.read.schema(schema).parquet(*paths).selectExpr(*map(quote, names.values()), f"{_FILE} AS {_KEY}")
 
 
@@ -91,7 +92,7 @@ def _typed(session: SparkSession, storage: Storage, chunks: Sequence[RawChunk]) 
 
     from tidegate.transform.landing.value_texts import delivered_text
 
-    frame = session.read.parquet(*(storage.spark_path(chunk.path) for chunk in chunks))
+    frame = session.read.parquet(*(path_literal(storage.spark_path(chunk.path)) for chunk in chunks))
     columns = []
     for field in frame.schema.fields:
         value = f.col(quote(field.name))

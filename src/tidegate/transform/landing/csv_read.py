@@ -56,7 +56,7 @@ from tidegate.transform.landing.zone_source import (
     ZoneSource,
     bad_record_columns,
     file_order,
-    literal,
+    path_literal,
     record_frame,
     record_order,
 )
@@ -114,7 +114,7 @@ class CsvSource(ZoneSource):
                 frame, order = self._records(group).where(_is_good()), record_order(ordered)
             else:
                 reader = self._session.read.schema(_texts(group.names)).options(**self._options(group))
-                frame = reader.option("mode", "FAILFAST").csv([literal(path) for path in group.paths])
+                frame = reader.option("mode", "FAILFAST").csv([path_literal(path) for path in group.paths])
                 order = file_order(ordered)
             chosen = []
             for name in group.names:
@@ -269,7 +269,7 @@ class CsvSource(ZoneSource):
             else:
                 reader = self._session.read.schema(_texts((*group.names, _MALFORMED)))
                 reader = reader.options(**self._options(group), columnNameOfCorruptRecord=_MALFORMED)
-                frame = reader.option("mode", "PERMISSIVE").csv([literal(path) for path in group.paths])
+                frame = reader.option("mode", "PERMISSIVE").csv([path_literal(path) for path in group.paths])
                 frame = frame.select("*", F.col("_metadata.file_path").alias(_FILE))
             frames.append(align(frame, every))
         return reduce(DataFrame.union, frames)

@@ -31,7 +31,7 @@ from tidegate.transform.landing.zone_source import (
     RecordFile,
     bad_record_columns,
     file_order,
-    literal,
+    path_literal,
     record_frame,
     record_order,
     with_columns,
@@ -67,7 +67,7 @@ class RawJsonSource(JsonSource):
             # Without any column, Spark would not look into the lines.
             schema = schema if schema.fields else StructType([StructField(_KEY, StringType())])
             self._session.conf.set(_EXACT, "true")
-            frame = self._reader(JsonKind.LINES).schema(schema).json([literal(path) for path in lines])
+            frame = self._reader(JsonKind.LINES).schema(schema).json([path_literal(path) for path in lines])
             rows = align(with_columns(frame, order), target, order)
             frames.append(number_records(rows, lines, in_pieces=True))
         if self._files():

@@ -34,8 +34,8 @@ from tidegate.transform.landing.zone_source import (
     ZoneSource,
     bad_record_columns,
     file_order,
-    literal,
     looks_like_pattern,
+    path_literal,
     record_frame,
     record_order,
     with_columns,
@@ -189,7 +189,7 @@ class JsonSource(ZoneSource):
 
 
 def _literals(paths: Sequence[Path]) -> list[str]:
-    return [literal(path) for path in paths]
+    return [path_literal(path) for path in paths]
 
 
 @contextmanager

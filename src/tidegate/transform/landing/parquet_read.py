@@ -19,7 +19,7 @@ from tidegate.transform.landing.zone_source import (
     FormatFiles,
     ZoneSource,
     file_order,
-    literal,
+    path_literal,
     with_columns,
 )
 
@@ -47,7 +47,7 @@ class ParquetSource(ZoneSource):
         frames, order = [], file_order(ordered)
         for paths, schema in self._groups:
             reader = self._session.read.schema(_readable(schema, by_name(target)))
-            frame = reader.parquet(*map(literal, paths))
+            frame = reader.parquet(*map(path_literal, paths))
             frames.append(align(with_columns(frame, order), target, order))
         return frames
 
@@ -57,7 +57,7 @@ class ParquetSource(ZoneSource):
         order = {**file_order(ordered=True), ORDER_LINE: number}
         frames = []
         for paths, schema in self._groups:
-            frame = self._session.read.schema(schema).parquet(*map(literal, paths))
+            frame = self._session.read.schema(schema).parquet(*map(path_literal, paths))
             values = [delivered_text(column(field.name), field.dataType).alias(field.name) for field in schema.fields]
             places = [place.alias(name) for name, place in order.items()]
             frames.append(align(frame.select(*values, *places), target, order))
@@ -79,7 +79,7 @@ class ParquetSource(ZoneSource):
 
     def _merged(self, paths: Sequence[Path]) -> StructType:
         reader = self._session.read.option("mergeSchema", "true")
-        schema: StructType = nullable(reader.parquet(*map(literal, paths)).schema)
+        schema: StructType = nullable(reader.parquet(*map(path_literal, paths)).schema)
         return schema
 
 

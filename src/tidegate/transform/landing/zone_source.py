@@ -45,8 +45,8 @@ __all__ = [
     "ZoneSource",
     "bad_record_columns",
     "file_order",
-    "literal",
     "looks_like_pattern",
+    "path_literal",
     "record_frame",
     "record_order",
     "with_columns",
@@ -153,7 +153,7 @@ def with_columns(frame: DataFrame, more: Mapping[str, Column]) -> DataFrame:
     return frame.select("*", *(value.alias(name) for name, value in more.items()))
 
 
-def literal(path: Path) -> str:
+def path_literal(path: Path | str) -> str:
     """The path as Spark must be given it: names, not patterns. (Its switch for that reads files several times.)"""
     return _PATTERN.sub(r"\\\g<0>", str(path))
 
