@@ -37,7 +37,8 @@ def chunked_loads() -> None:
 
         return chunk_bronze.get_tasks(PROJECT)
 
-    @task
+    # One after the other, oldest first: files are loaded in the order in which they were chunked.
+    @task(max_active_tis_per_dagrun=1)
     def chunk(unit: dict[str, Any]) -> dict[str, Any] | None:
         from tidegate.chunks import chunk_bronze
 
