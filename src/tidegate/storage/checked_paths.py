@@ -28,7 +28,7 @@ def leads_out(path: str, location: str) -> StorageError:
     return StorageError(
         f"'{path}' leads out of the folder",
         where=location,
-        remedy="name it relative to this folder, without '..' and without links to other places",
+        remedy="name it relative to this folder, without '..'; where a link leads out of it, put the file itself there",
         kind=_REFUSED,
     )
 
