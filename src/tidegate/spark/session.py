@@ -15,10 +15,11 @@ from tidegate.config import Settings, SparkSection
 from tidegate.errors import SetupError
 from tidegate.redaction import log_pattern
 from tidegate.spark.class_archive import ensure_class_archive
-from tidegate.spark.jars import Jar, drivers_of, ensure_jars
+from tidegate.spark.jars import Jar, ensure_jars
 from tidegate.spark.java import find_java
 from tidegate.spark.jvm import forget_spark, in_thread, is_connected, running_jvm, start_jvm
-from tidegate.spark.s3a import S3A_JARS, s3a_conf, uses_s3
+from tidegate.spark.project_jars import connection_jars
+from tidegate.spark.s3a import s3a_conf, uses_s3
 from tidegate.spark.starting import NOT_STARTED, STARTED, STARTING
 from tidegate.spark.table_formats import TableFormat, formats_of
 
@@ -247,10 +248,10 @@ def open_spark(
 
 def _start(settings: Settings, report: Callable[[str], None]) -> SparkSession:
     """With what the project's sources, its table formats and the places of its files need."""
-    spark, jars = settings.spark, drivers_of(settings)
+    spark, logs = settings.spark, settings.root / ".tidegate" / "logs"
     if uses_s3(settings):
-        spark, jars = replace(spark, conf={**s3a_conf(settings.s3), **spark.conf}), (*jars, *S3A_JARS)
-    return start_session(spark, settings.root / ".tidegate" / "logs", report, jars, formats_of(settings))
+        spark = replace(spark, conf={**s3a_conf(settings.s3), **spark.conf})
+    return start_session(spark, logs, report, connection_jars(settings), formats_of(settings))
 
 
 def _is_running() -> bool:

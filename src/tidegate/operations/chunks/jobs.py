@@ -24,10 +24,6 @@ __all__ = ["ChunkResult", "FailedWork", "LoadsResult", "ProcessResult", "chunk",
 Notify = Callable[[str], None]
 
 
-def _silent(line: str) -> None:
-    pass
-
-
 @dataclass(frozen=True, slots=True)
 class FailedWork:
     """One piece of work that failed."""
@@ -104,7 +100,7 @@ def process(
     workspace: Workspace,
     source: str | None = None,
     report: Callable[[ProcessProgress], None] = lambda progress: None,
-    notify: Notify = _silent,
+    notify: Notify = lambda line: None,
     spark: SparkSession | None = None,
 ) -> ProcessResult:
     """Source after source. `spark`: None: the one of this process. Raises SelectionError and ConfigError."""
@@ -163,7 +159,7 @@ def load(
     workspace: Workspace,
     source: str | None = None,
     report: Callable[[LoadProgress], None] = lambda progress: None,
-    notify: Notify = _silent,
+    notify: Notify = lambda line: None,
     spark: SparkSession | None = None,
 ) -> LoadsResult:
     """File after file, until nothing is left that can be loaded. A file that fails stops the later ones of its table

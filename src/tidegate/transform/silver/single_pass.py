@@ -53,7 +53,7 @@ def single_pass(frame: DataFrame, rules: SilverRules) -> SinglePass | None:
     bronze = ", ".join(map(quote, frame.columns))
     rows = cast_rows(frame, rules, [f"struct({bronze}) AS {_BRONZE}"])
     read = _read(rows, rules)
-    return None if read is None else SinglePass(frame, rules, rows, read)
+    return None if read is None else SinglePass(rules, rows, read)
 
 
 def _read(rows: CastRows, rules: SilverRules) -> int | None:
@@ -98,12 +98,12 @@ def _one_number(key: Sequence[str], names: Sequence[str], values: Mapping[str, C
 class SinglePass:
     """`read`: the number of rows, known before they are judged."""
 
-    def __init__(self, frame: DataFrame, rules: SilverRules, rows: CastRows, read: int) -> None:
+    def __init__(self, rules: SilverRules, rows: CastRows, read: int) -> None:
         from pyspark.sql import Observation
         from pyspark.sql import functions as f
 
         self.read = read
-        self._frame, self._rules, self._rows = frame, rules, rows
+        self._rules, self._rows = rules, rows
         self._failing = rows.failing()
         values = [f"{plan.value} AS {plan.flat}" for plan in rows.plans]
         bits = {f"{_FAILING}_{number}": sql for number, sql in enumerate(self._failing_bits())}
