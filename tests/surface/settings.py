@@ -35,6 +35,7 @@ _PROBES: Mapping[str, str] = {
     "maintenance": "[maintenance]",
     "masking": "[masking]",
     "reaper": "[reaper]",
+    "sandbox": "[sandbox]",
     "sources.NAME (manual)": "[sources.other]\nkind = 'manual'\ntables = ['a.b']",
     "sources.NAME (catalog)": "[sources.other]\nkind = 'catalog'",
     "sources.NAME (database)": "[sources.other]\nkind = 'database'\nurl = 'postgresql://localhost/shop'",

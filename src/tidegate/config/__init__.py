@@ -7,6 +7,7 @@ from tidegate.config.hook_settings import BudgetSection, CommandHook, Endpoint, 
 from tidegate.config.jdbc_settings import JdbcSource, SqlServerSource
 from tidegate.config.rest_source import RestSource
 from tidegate.config.s3_settings import S3Section
+from tidegate.config.sandbox_settings import SandboxSection
 from tidegate.config.settings import (
     AnomaliesSection,
     ContractsSection,
@@ -62,6 +63,7 @@ __all__ = [
     "RestSource",
     "RunSection",
     "S3Section",
+    "SandboxSection",
     "Secret",
     "Settings",
     "SourceSettings",

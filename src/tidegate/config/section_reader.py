@@ -17,11 +17,12 @@ from tidegate.config.toml_lines import is_row, line_of, row
 from tidegate.names import nearest
 from tidegate.redaction import register
 
-__all__ = ["Document", "FromEnvironment", "Section", "dotted", "substitute_variables", "unknown_key"]
+__all__ = ["SIZE", "Document", "FromEnvironment", "Section", "dotted", "substitute_variables", "unknown_key"]
 
 T = TypeVar("T")
 
 _BARE = re.compile(r"[\w-]+")
+SIZE = re.compile(r"[1-9]\d*[kmgt]b?", re.IGNORECASE | re.ASCII)
 _KINDS = {str: "text", bool: "true or false", int: "a whole number", dict: "a table", list: "a list", float: "a number"}
 
 
@@ -129,6 +130,17 @@ class Section:
         except ValueError as error:
             self.report(key, f"{self._name(key)}: {error}")
             return default
+
+    def size(self, key: str, default: T) -> int | T:
+        """Bytes."""
+        value = self.text(key, None)
+        if value is None:
+            return default
+        if not SIZE.fullmatch(value):
+            self.wrong(key, "a size such as 6g or 800m", value)
+            return default
+        size = value.lower().removesuffix("b")
+        return int(size[:-1]) << 10 * ("kmgt".index(size[-1]) + 1)
 
     def table_of(self, key: str) -> Mapping[str, Any]:
         value = self.raw(key)

@@ -12,7 +12,7 @@ from typing import Any
 
 from tidegate.config.file_formats import READERS
 from tidegate.config.paths import local_path
-from tidegate.config.section_reader import Section, unknown_key
+from tidegate.config.section_reader import SIZE, Section, unknown_key
 from tidegate.config.settings import (
     AnomaliesSection,
     ContractsSection,
@@ -44,7 +44,6 @@ __all__ = [
 ]
 
 _ORPHANS = "orphan_branch_max_age_hours"
-_MEMORY = re.compile(r"[1-9]\d*[kmgt]b?", re.IGNORECASE | re.ASCII)
 
 
 def read_project(section: Section, root: Path) -> ProjectSection:
@@ -65,7 +64,7 @@ def _namespace_of(name: str) -> str:
 def read_spark(section: Section) -> SparkSection:
     default = SparkSection()
     memory = section.text("memory", default.memory)
-    if not _MEMORY.fullmatch(memory):
+    if not SIZE.fullmatch(memory):
         section.report("memory", f"'memory' in [spark] must be a size such as 2g or 800m, not '{memory}'")
     spark = SparkSection(
         master=section.text("master", default.master),
@@ -123,22 +122,11 @@ def read_run(section: Section) -> RunSection:
             "error_rate_abort", None, "a share above 0 and up to 1, such as 0.5", lambda value: 0 < value <= 1
         ),
         error_rate_models=section.integer("error_rate_models", default.error_rate_models, least=1),
-        memory_limit=_bytes(section, "memory_limit"),
+        memory_limit=section.size("memory_limit", None),
     )
     section.raw("budget")  # [run.budget] is read on its own
     section.finish()
     return run
-
-
-def _bytes(section: Section, key: str) -> int | None:
-    value = section.text(key, None)
-    if value is None:
-        return None
-    if not _MEMORY.fullmatch(value):
-        section.wrong(key, "a size such as 6g or 800m", value)
-        return None
-    size = value.lower().removesuffix("b")
-    return int(size[:-1]) << 10 * ("kmgt".index(size[-1]) + 1)
 
 
 def read_contracts(section: Section, root: Path) -> ContractsSection:

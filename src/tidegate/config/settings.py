@@ -12,6 +12,7 @@ from tidegate.config.chunk_settings import ChunksSection
 from tidegate.config.database_url import DatabaseUrl
 from tidegate.config.hook_settings import BudgetSection, Endpoint, HookSettings
 from tidegate.config.s3_settings import S3Section
+from tidegate.config.sandbox_settings import SandboxSection
 from tidegate.config.source_settings import SourceSettings
 from tidegate.redaction import Secret
 
@@ -281,3 +282,4 @@ class Settings:
     budget: BudgetSection = field(default_factory=BudgetSection)
     chunks: ChunksSection = field(default_factory=ChunksSection)
     s3: S3Section = field(default_factory=S3Section)
+    sandbox: SandboxSection = field(default_factory=SandboxSection)

@@ -12,6 +12,7 @@ from typing import Any
 from tidegate.config.chunk_sections import read_chunks
 from tidegate.config.hook_sections import read_budget, read_callback, read_hooks
 from tidegate.config.s3_settings import read_s3
+from tidegate.config.sandbox_settings import read_sandbox
 from tidegate.config.section_reader import Document, Section, substitute_variables
 from tidegate.config.sections import (
     read_anomalies,
@@ -56,9 +57,10 @@ _SECTIONS = (
     "hooks",
     "callback",
     "chunks",
+    "sandbox",
     "s3",
 )
-_LATER_SECTIONS = ("sandbox", "server")
+_LATER_SECTIONS = ("server",)
 _NO_PROJECT = "name a folder that has one with --project DIR, or make a project with `tidegate init DIR`"
 
 
@@ -109,6 +111,7 @@ def load_settings(root: Path, file: Path | None = None, env: Mapping[str, str] |
         budget=read_budget(section("run")),
         chunks=read_chunks(section("chunks"), env, root),
         s3=read_s3(section("s3"), env),
+        sandbox=read_sandbox(section("sandbox")),
     )
     if document.problems:
         count = len(document.lines())

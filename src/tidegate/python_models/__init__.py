@@ -1,0 +1,1 @@
+"""Python of a project: models, table functions and checks, in a sandbox or trusted."""
