@@ -13,7 +13,8 @@ these. Each has what happened (`str(error)`), where (`where`: a file and line, a
     ├── SelectionError         a selection names nothing
     ├── SetupError             the machine lacks something
     │   ├── JavaMissingError
-    │   └── JarsMissingError
+    │   ├── JarsMissingError
+    │   └── SandboxMissingError  nothing here can separate the project's Python from the system
     ├── StorageError           a file that Tidegate keeps cannot be read or written
     ├── RawFileError           a raw file of a chunked load cannot be read as what its name says
     ├── StateError             the state database
@@ -40,6 +41,8 @@ these. Each has what happened (`str(error)`), where (`where`: a file and line, a
     │   ├── StrategyError      the result does not fit the strategy
     │   ├── QualityError       a check of severity `error` did not pass
     │   ├── ModelTimeoutError  a time limit was over
+    │   ├── PythonCodeError    Python of the project raised, or took more than the sandbox gives it
+    │   ├── SandboxDiedError   the process that starts sandboxed code ended
     │   └── SparkDiedError     the process that runs Spark ended under the model
     ├── CircuitOpenError       a service failed too often to be called now
     ├── RunAbortedError        the run gave up: its time is over, its memory is, too many models failed
@@ -81,6 +84,7 @@ __all__ = [
     "OptionsError",
     "ProjectError",
     "PublishConflictError",
+    "PythonCodeError",
     "QualityError",
     "QueryError",
     "RawFileError",
@@ -89,6 +93,8 @@ __all__ = [
     "RunExistsError",
     "RunInFlightError",
     "RunTakenOverError",
+    "SandboxDiedError",
+    "SandboxMissingError",
     "SelectionError",
     "SetupError",
     "SnapshotMissingError",
@@ -231,6 +237,10 @@ class JarsMissingError(SetupError):
     kind = FailureKind.NOT_FOUND
 
 
+class SandboxMissingError(SetupError):
+    kind = FailureKind.QUERY_REJECTED
+
+
 class RawFileError(TidegateError):
     kind = FailureKind.QUERY_REJECTED
 
@@ -363,6 +373,34 @@ class ModelTimeoutError(ModelError):
 
 class SparkDiedError(ModelError):
     pass
+
+
+class PythonCodeError(ModelError):
+    """`reason`: `exception`, or the limit that was reached (`memory`, `cpu_time`, `timeout`, …). `line`: of the
+    project's file. `traceback`: begins at that file; it may quote any text that the code chose."""
+
+    kind = FailureKind.QUERY_REJECTED
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        reason: str = "exception",
+        line: int | None = None,
+        traceback: str = "",
+        where: str | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        super().__init__(message, where=where, remedy=remedy)
+        self.reason = reason
+        self.line = line
+        self.traceback = traceback
+        if reason in ("timeout", "cpu_time"):
+            self.kind = FailureKind.TIMEOUT
+
+
+class SandboxDiedError(ModelError):
+    kind = FailureKind.TRANSIENT
 
 
 class CircuitOpenError(TidegateError):

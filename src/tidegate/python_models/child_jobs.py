@@ -1,0 +1,18 @@
+"""The kinds of jobs that a sandbox runs. This is imported inside the sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from tidegate.python_models.sandbox.link import Link, LinkFrame
+from tidegate.python_models.sandbox.sandbox_job import SandboxJob
+from tidegate.python_models.sandbox.script_job import run_script
+
+__all__ = ["JOBS", "ChildJob"]
+
+ChildJob = Callable[[SandboxJob, Link], Iterator[LinkFrame]]
+"""Gives DATA frames, if any, and one RESULT. What it raises becomes a FAILURE; calls of Spark go over the link."""
+
+JOBS: Mapping[str, ChildJob] = {
+    "script": run_script,
+}
