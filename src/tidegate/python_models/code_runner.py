@@ -1,0 +1,171 @@
+"""Runs the code of a Python model: the source of a file → what its `model(tg)` returns, or its `result`."""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import count
+from types import ModuleType
+from typing import Any
+
+from tidegate.python_models.current_model import current_api
+from tidegate.python_models.model_api import ModelApi
+
+__all__ = ["CodeFailure", "CodeFailureFacts", "call_model", "facts_of_failure", "loaded_code"]
+
+_LONGEST_TRACE = 20
+"""Calls below the line of the user."""
+
+_numbers = count(1)
+
+
+class CodeFailure(Exception):
+    """The file does not do what a model has to. `line`: of the file."""
+
+    def __init__(self, message: str, line: int | None = None, remedy: str | None = None) -> None:
+        super().__init__(message)
+        self.line = line
+        self.remedy = remedy
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFailureFacts:
+    """`line`: the innermost line of the file; `traceback`: from the first line of the file on."""
+
+    message: str
+    line: int | None
+    traceback: str
+    remedy: str | None = None
+
+
+@contextmanager
+def loaded_code(file: str, source: str, api: ModelApi, log: Callable[[str], None]) -> Iterator[ModuleType]:
+    """The module of the file, until the end."""
+    module = ModuleType(f"tidegate_model_{next(_numbers)}")
+    module.__file__ = file
+    text = source.removeprefix("\ufeff")
+    # Classes look for their module by its name while they are made, and when they are pickled.
+    sys.modules[module.__name__] = module
+    printed = _Printed(log)
+    try:
+        with _pickled_by_value(module), current_api(api):
+            module.__dict__.update(tg=api, print=printed)
+            exec(compile(text, file, "exec", dont_inherit=True), module.__dict__)
+            yield module
+    finally:
+        with suppress(Exception):
+            printed.end()
+        sys.modules.pop(module.__name__, None)
+
+
+def call_model(module: ModuleType, api: ModelApi) -> Any:
+    """Raises CodeFailure where the file has nothing to give."""
+    function = module.__dict__.get("model")
+    if function is None and "result" in module.__dict__:
+        return module.__dict__["result"]
+    if function is None:
+        raise CodeFailure(
+            "the file defines neither a function `model(tg)` nor a variable `result`",
+            remedy="Write `def model(tg):` and return a DataFrame from it.",
+        )
+    if not callable(function):
+        raise CodeFailure(f"`model` is no function, but {type(function).__name__}", remedy="Write `def model(tg):`.")
+    value = function(api) if _takes_api(function) else function()
+    if inspect.isgenerator(value) or inspect.iscoroutine(value):
+        value.close()
+        kind = "yields rows" if inspect.isgeneratorfunction(function) else "is async"
+        raise CodeFailure(f"`model` {kind}, and must return a DataFrame", line_of(function))
+    return value
+
+
+def line_of(function: Any) -> int | None:
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return code.co_firstlineno if code is not None else None
+
+
+def facts_of_failure(error: BaseException, file: str, source: str) -> CodeFailureFacts:
+    """The failure as its author sees it: without the calls of Tidegate around the file."""
+    remedy = getattr(error, "remedy", None)
+    if isinstance(error, SyntaxError) and error.filename == file:
+        text = "".join(traceback.format_exception_only(error)).rstrip()
+        return CodeFailureFacts(f"{type(error).__name__}: {error.msg}", error.lineno, text, remedy)
+    steps = list(traceback.walk_tb(error.__traceback__))
+    own = [at for at, (frame, _line) in enumerate(steps) if frame.f_code.co_filename == file]
+    line = steps[own[-1]][1] if own else getattr(error, "line", None)
+    shown = steps[own[0] :][-_LONGEST_TRACE:] if own else []
+    lines = ["Traceback (most recent call last):\n", *_calls(shown, file, source)] if shown else []
+    lines += traceback.format_exception_only(error)
+    return CodeFailureFacts(_message(error), line, "".join(lines).rstrip(), remedy)
+
+
+def _calls(steps: list[Any], file: str, source: str) -> list[str]:
+    linecache.cache[file] = (len(source), None, source.removeprefix("\ufeff").splitlines(keepends=True), file)
+    try:
+        return traceback.format_list(traceback.StackSummary.extract(iter(steps)))
+    finally:
+        linecache.cache.pop(file, None)
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, CodeFailure) or hasattr(error, "remedy"):
+        return str(error)
+    text = str(error).strip()
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _takes_api(function: Callable[..., Any]) -> bool:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return True
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    kinds = [parameter.kind for parameter in signature.parameters.values()]
+    return any(kind in (*positional, inspect.Parameter.VAR_POSITIONAL) for kind in kinds)
+
+
+@contextmanager
+def _pickled_by_value(module: ModuleType) -> Iterator[None]:
+    """Functions of the module go to Spark's workers as they are: no worker can import it."""
+    if "pyspark" not in sys.modules:
+        yield
+        return
+    from pyspark import cloudpickle
+
+    cloudpickle.register_pickle_by_value(module)
+    try:
+        yield
+    finally:
+        cloudpickle.unregister_pickle_by_value(module)
+
+
+class _Printed:
+    """`print` of the module: whole lines go to the log."""
+
+    def __init__(self, log: Callable[[str], None]) -> None:
+        self._log = log
+        self._rest = ""
+
+    def __call__(
+        self, *values: object, sep: str | None = " ", end: str | None = "\n", file: Any = None, **_: Any
+    ) -> None:
+        separator, ending = " " if sep is None else sep, "\n" if end is None else end
+        text = separator.join(map(str, values)) + ending
+        if file is not None and file not in (sys.stdout, sys.stderr):
+            file.write(text)
+            return
+        *lines, self._rest = (self._rest + text).split("\n")
+        for line in lines:
+            self._log(line)
+
+    def end(self) -> None:
+        if self._rest:
+            self._log(self._rest)
+            self._rest = ""
+
+    def __reduce__(self) -> Any:
+        return (getattr, (sys.modules["builtins"], "print"))
