@@ -20,7 +20,7 @@ from tidegate.python_models.code_runner import (
     line_of,
     loaded_code,
 )
-from tidegate.python_models.model_api import ModelApi, CallFacts
+from tidegate.python_models.model_api import CallFacts, ModelApi
 from tidegate.python_models.returned_value import rows_of
 
 FACTS = CallFacts(

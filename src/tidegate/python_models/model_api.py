@@ -11,7 +11,7 @@ from tidegate.errors import QueryError
 from tidegate.python_inputs import ReadKind, handle_of
 from tidegate.python_models.current_model import NOT_IN_WORKERS
 
-__all__ = ["ModelApi", "CallFacts", "ModelPort"]
+__all__ = ["CallFacts", "ModelApi", "ModelPort"]
 
 _Model = TypeVar("_Model", bound=Callable[..., Any])
 
