@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["ReadKind", "handle_of"]
+__all__ = ["TG_NAMES", "ReadKind", "handle_of"]
 
 
 class ReadKind(StrEnum):
@@ -14,6 +14,13 @@ class ReadKind(StrEnum):
     CHANGES = "changes"
     LANDING_ZONE = "landing_zone"
     THIS = "this"
+
+
+TG_NAMES = frozenset(
+    {*map(str, ReadKind), "sql", "model", "var", "log"}
+    | {"watermark_value", "run_started_at", "is_incremental", "is_scd2"}
+)
+"""All that the code of a model may use of `tg`."""
 
 
 def handle_of(kind: ReadKind, name: str = "", namespace: str = "") -> str:

@@ -58,7 +58,7 @@ def test_a_model_that_cannot_be_read_is_no_unknown_table(tmp_path: Path) -> None
     }
     write_project(tmp_path, {"models/bronze/q.sql": ""})
     (tmp_path / "models/bronze/q.sql").write_bytes(b"select '\xff' as id")
-    assert told(tmp_path, files) == ["UnsupportedModel p.py:1:1", "UnreadableFile q.sql:1:1"]
+    assert told(tmp_path, files) == ["UnreadableFile q.sql:1:1"]
 
 
 def test_a_model_goes_before_a_table_of_the_lake_whatever_their_case(tmp_path: Path) -> None:

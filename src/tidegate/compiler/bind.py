@@ -25,7 +25,7 @@ from tidegate.names import TableName, quote
 from tidegate.project import Materialized, Model
 from tidegate.project.template_names import Rendered, TemplateContext, TemplateProblem
 
-__all__ = ["bind", "bind_test"]
+__all__ = ["bind", "bind_reference", "bind_test"]
 
 _STRINGS = {TokenType.STRING, TokenType.RAW_STRING, TokenType.NATIONAL_STRING}
 _DATE_WORD = re.compile(r"@(start_date|end_date)\b", re.IGNORECASE)
@@ -40,6 +40,13 @@ def bind(compiled: Compiled, table: TableName, values: RunValues) -> BoundQuery:
 def bind_test(compiled: Compiled, test: Check, table: TableName, values: RunValues) -> BoundQuery:
     model = compiled.models[table].model
     return _Binder(compiled, values).bind(model, test.source, test.place.file, is_test=True)
+
+
+def bind_reference(compiled: Compiled, table: TableName, other: TableName, values: RunValues) -> BoundQuery:
+    """All rows of `other`, which the model of `table` reads."""
+    reader = compiled.models[table]
+    model, readable = reader.model, frozenset({table, other, *reader.depends_on, *reader.sources})
+    return _Binder(compiled, values, readable).bind(model, f"SELECT * FROM {other.quoted}", model.file)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SOURCE_UNAVAILABLE",
     "BoundQuery",
+    "CodeReads",
     "Compiled",
     "CompiledModel",
     "Diagnostic",
@@ -104,6 +105,20 @@ class Edge(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class CodeReads:
+    """What the code of a Python model may read."""
+
+    refs: tuple[TableName, ...] = ()
+    """Tables, views and ephemeral models of which it takes all rows."""
+    changes: tuple[TableName, ...] = ()
+    """Tables of which it takes the rows that changed."""
+    landings: tuple[LandingRead, ...] = ()
+    """Each zone once."""
+    this: bool = False
+    """It asks for its own table."""
+
+
+@dataclass(frozen=True, slots=True)
 class CompiledModel:
     """A model without errors: templates rendered, SQL parsed, names resolved."""
 
@@ -138,6 +153,8 @@ class CompiledModel:
     """Changes with everything that decides the outcome of the checks; empty without any."""
     bad_records: bool = False
     """Records of its landing zones that cannot be parsed go to its quarantine."""
+    code: CodeReads | None = None
+    """Of a Python model: what its code does with its inputs is not known."""
 
     @property
     def quarantines(self) -> bool:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from tidegate.checks.check_registry import row_constraints
 from tidegate.checks.check_values import Check
-from tidegate.compiler.compiled import Diagnostic, DiagnosticSeverity, Edge, LandingRead, Origin, Span
+from tidegate.compiler.compiled import CodeReads, Diagnostic, DiagnosticSeverity, Edge, LandingRead, Origin, Span
 from tidegate.compiler.external_tables import ExternalTables
 from tidegate.compiler.query_facts import QueryFacts
 from tidegate.compiler.sql.locate import locate, offset_of_output
@@ -23,6 +23,7 @@ from tidegate.config import Settings
 from tidegate.datatypes import NOTHING_KNOWN, Relation
 from tidegate.names import TableName
 from tidegate.project import LoadedProject, MacroFile, Materialized, Model, Place, Severity
+from tidegate.project.python_source import PythonSource
 from tidegate.project.rendering import Templates
 from tidegate.project.template_names import LandingCall, Rendered, TemplateContext
 
@@ -86,6 +87,10 @@ class DraftContent:
     """Its columns, as far as they are known; None before they were analyzed, or where that failed."""
     edges: tuple[Edge, ...] = ()
     conditions: tuple[Origin, ...] = ()
+    code: CodeReads | None = None
+    """Of a Python model."""
+    changing: tuple[str, Place] | None = None
+    """What makes the code of a Python model give other rows another time, and where."""
 
 
 class Outcome(NamedTuple):
@@ -152,6 +157,11 @@ class Draft:
     @property
     def source(self) -> str:
         return self.test.source if self.test else self.model.source
+
+    @property
+    def python(self) -> PythonSource | None:
+        """Of a model in Python; its tests are SQL."""
+        return self.model.python if self.test is None else None
 
     @property
     def is_table(self) -> bool:
@@ -309,6 +319,8 @@ class CompilationState:
 
     def place(self, draft: Draft, later: bool, offset: int) -> Place:
         """The place in the draft's file of an offset in its rendered text."""
+        if draft.python is not None:
+            return Place(draft.file)
         context = self.context(draft, later)
         rendered = self.templates.render(draft.source, draft.file, context)
         if not isinstance(rendered, Rendered):
@@ -325,6 +337,8 @@ class CompilationState:
 
     def place_of_column(self, draft: Draft, name: str) -> Place | None:
         """Where the draft's file names a column of its result; None where it does not, as with `*`."""
+        if draft.python is not None:
+            return None
         rendered = self.templates.render(draft.source, draft.file, self.context(draft, later=False))
         offset = offset_of_output(rendered.text, name) if isinstance(rendered, Rendered) else None
         return None if offset is None else self.place(draft, False, offset)

@@ -62,11 +62,12 @@ def fingerprint(
     masks: Sequence[ColumnMask] = (),
     refusing: str = "",
     spark_conf: Mapping[str, str] = MappingProxyType({}),
+    code: Sequence[str] = (),
 ) -> str:
     """`queries`: the model as rendered for a first and for a later run; `inlined`: ephemeral models by fingerprint.
 
     `refusing`: a digest of the constraints that keep rows out of the table. `spark_conf`: Spark's settings, of which
-    those count that change what a query means.
+    those count that change what a query means. `code`: of a Python model, see `code_definition`.
     """
     definition: list[Any] = [
         _VERSION,
@@ -79,6 +80,8 @@ def fingerprint(
         definition.append(sorted(mask.definition for mask in masks))
     if refusing:
         definition.append(["quarantine", refusing])
+    if code:
+        definition.append(["python", *code])
     if settings_that_count := sorted(pair for pair in spark_conf.items() if pair[0].startswith(_CHANGES_MEANING)):
         definition.append(["spark", settings_that_count])
     return str(blake3(json.dumps(definition).encode()).hexdigest())

@@ -59,6 +59,8 @@ def is_deterministic(work: CompilationState, draft: Draft) -> bool:
 
 
 def _is_deterministic(draft: Draft) -> bool:
+    if draft.content.changing is not None:
+        return False
     return "run_started_at" not in draft.content.names and all(facts.deterministic for _, facts in draft.facts)
 
 

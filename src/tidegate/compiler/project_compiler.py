@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from tidegate.checks.check_registry import digest_of, row_constraints
+from tidegate.compiler.code_facts import code_definition
 from tidegate.compiler.compile_cache import CompileCache
 from tidegate.compiler.compiled import Compiled, CompiledModel, Diagnostic, in_order
 from tidegate.compiler.digests import resolved_checks
@@ -104,6 +105,7 @@ def _assemble(work: CompilationState, draft: Draft) -> CompiledModel:
         checks=checks,
         checks_digest=digest_of(checks) if checks else "",
         bad_records=reads_bad_records(work, draft),
+        code=draft.content.code,
     )
 
 
@@ -118,6 +120,7 @@ def _fingerprint(work: CompilationState, draft: Draft, inlined: dict[str, str] |
         model.masks,
         _quarantine_digest(model),
         conf,
+        code_definition(draft.python) if draft.python is not None else (),
     )
 
 

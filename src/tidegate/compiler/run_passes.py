@@ -18,6 +18,7 @@ from tidegate.compiler.compiled import Diagnostic
 from tidegate.compiler.digests import Digests
 from tidegate.compiler.drafts import CompilationState, Draft, DraftStage, Outcome
 from tidegate.compiler.passes.check_rules import check_checks
+from tidegate.compiler.passes.code_names import read_code, resolve_code
 from tidegate.compiler.passes.contract_rules import check_contracts
 from tidegate.compiler.passes.graph import waves_of
 from tidegate.compiler.passes.incremental_reads import check_reading
@@ -97,7 +98,14 @@ def _end_with_parent(parent: int) -> None:
 
 ModelPass = Callable[[CompilationState, Draft], Iterator[Diagnostic]]
 
-FILE_PASSES: tuple[ModelPass, ...] = (render_template, parse_text, check_settings, resolve_names)
+FILE_PASSES: tuple[ModelPass, ...] = (
+    render_template,
+    parse_text,
+    read_code,
+    check_settings,
+    resolve_names,
+    resolve_code,
+)
 """Passes that need one file alone."""
 
 MODEL_PASSES: tuple[ModelPass, ...] = (

@@ -1,18 +1,28 @@
-"""`-- @key: value` lines in the leading comment block of a SQL file, read from the text before any template runs."""
+"""`-- @key: value` lines in the leading comment block of a SQL file, read from the text before any template runs, and
+`# @key: value` lines in that of a Python file."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from tidegate.names import nearest
 from tidegate.problems import Place, Problem, did_you_mean
 
-__all__ = ["Directive", "read_directives", "split_list", "unquote", "without_templates"]
+__all__ = [
+    "Directive",
+    "read_directives",
+    "read_python_directives",
+    "split_list",
+    "unquote",
+    "without_templates",
+]
 
 
 _DIRECTIVE = re.compile(r"\s*--\s*(?P<at>@(?P<key>[A-Za-z_][\w-]*))\s*(?P<colon>:?)[ \t]*(?P<value>.*?)\s*$")
+_IN_PYTHON = re.compile(r"\s*#+\s*(?P<at>@(?P<key>[A-Za-z_][\w-]*))\s*(?P<colon>:?)[ \t]*(?P<value>.*?)\s*$")
+_SPACED_IN_PYTHON = re.compile(r"\s*#+\s*(?P<at>@)\s+(?P<key>[A-Za-z_][\w-]*)\s*:[ \t]*(?P<value>.*?)\s*$")
 _SPACED = re.compile(r"\s*--\s*(?P<at>@)\s+(?P<key>[A-Za-z_][\w-]*)\s*:[ \t]*(?P<value>.*?)\s*$")
 _IN_BLOCK = re.compile(r"\s*(?:/?\*+)?\s*(?P<at>@)\s*(?P<key>[A-Za-z_][\w-]*)\s*:[ \t]*(?P<value>.*?)\s*(?:\*/.*)?$")
 _BLOCKS = (("/*", "*/"), ("{#", "#}"))
@@ -28,21 +38,33 @@ class Directive:
 
 def read_directives(source: str, file: str, keys: Collection[str]) -> tuple[tuple[Directive, ...], tuple[Problem, ...]]:
     """The header's directives, and the problems of their form; values are not checked."""
+    return _read(_lines(source), file, keys, "--") if "@" in source else ((), ())
+
+
+def read_python_directives(
+    comments: Iterable[tuple[int, str, bool]], file: str, keys: Collection[str]
+) -> tuple[tuple[Directive, ...], tuple[Problem, ...]]:
+    """`comments`: those of a `PythonSource`."""
+    return _read(((line, text, in_header, False) for line, text, in_header in comments), file, keys, "#")
+
+
+def _read(
+    lines: Iterable[tuple[int, str, bool, bool]], file: str, keys: Collection[str], sign: str
+) -> tuple[tuple[Directive, ...], tuple[Problem, ...]]:
     directives: list[Directive] = []
     problems: list[Problem] = []
-    if "@" not in source:
-        return (), ()
-    for line, text, in_header, in_block in _lines(source):
-        match = _DIRECTIVE.match(text) if "@" in text and not in_block else None
+    pattern = _DIRECTIVE if sign == "--" else _IN_PYTHON
+    for line, text, in_header, in_block in lines:
+        match = pattern.match(text) if "@" in text and not in_block else None
         if match is None:
-            problems += _not_read(text, in_block, Place(file, line), keys) if "@" in text else ()
+            problems += _not_read(text, in_block, Place(file, line), keys, sign) if "@" in text else ()
             continue
         key, place = match["key"], Place(file, line, match.start("at") + 1)
         if not match["colon"]:
             # Prose may mention @someone; only a known key without its colon is reported.
             if key in keys and in_header:
                 message = f"directive @{key} lacks its colon"
-                problems.append(Problem("MalformedDirective", message, place, suggestion=f"write -- @{key}: value"))
+                problems.append(Problem("MalformedDirective", message, place, suggestion=f"write {sign} @{key}: value"))
         elif key not in keys:
             names = tuple(f"@{name}" for name in nearest(key, keys))
             message = f"unknown directive @{key}"
@@ -57,10 +79,11 @@ def read_directives(source: str, file: str, keys: Collection[str]) -> tuple[tupl
     return tuple(directives), tuple(problems)
 
 
-def _not_read(text: str, in_block: bool, place: Place, keys: Collection[str]) -> Iterator[Problem]:
+def _not_read(text: str, in_block: bool, place: Place, keys: Collection[str], sign: str) -> Iterator[Problem]:
     """A comment that looks like a directive but has the wrong form; prose may mention @someone."""
     as_block = in_block or text.lstrip().startswith("/*")
-    match = (_IN_BLOCK if as_block else _SPACED).match(text)
+    spaced = _SPACED if sign == "--" else _SPACED_IN_PYTHON
+    match = (_IN_BLOCK if as_block else spaced).match(text)
     if match is None:
         return
     written = match["key"].lower().replace("-", "_")
@@ -69,7 +92,7 @@ def _not_read(text: str, in_block: bool, place: Place, keys: Collection[str]) ->
         return
     why = "stands in a block comment, where it is not read" if as_block else "has a space after its @"
     place = Place(place.file, place.line, match.start("at") + 1)
-    right = f"write -- @{key}: {match['value']}".rstrip()
+    right = f"write {sign} @{key}: {match['value']}".rstrip()
     yield Problem("MalformedDirective", f"directive @{key} {why}", place, suggestion=right)
 
 

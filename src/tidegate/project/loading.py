@@ -28,9 +28,10 @@ from tidegate.project.declared_checks import (
     read_own_checks,
     read_quality_test,
 )
-from tidegate.project.directives import Directive, read_directives
+from tidegate.project.directives import Directive, read_directives, read_python_directives
 from tidegate.project.model import LoadedProject, Materialized, Model, ModelSettings
 from tidegate.project.model_files import MACROS_FOLDER, MODEL_FOLDERS, ModelFiles, contract_files, discover
+from tidegate.project.python_source import PythonSource
 from tidegate.project.setting_keys import KEYS
 from tidegate.project.setting_levels import SettingsLevel, conflicts, merge_levels, read_level
 from tidegate.project.settings_files import SettingEntry, SourceNode, entries_of, read_settings_file, read_tree
@@ -68,7 +69,6 @@ def load_project(settings: Settings, texts: Texts | None = None) -> LoadedProjec
         reader.unit_test_file(path)
     texts.keep_only(reader.read)
     unread = frozenset(files.table for files in project_files.models) - frozenset(model.table for model in models)
-    unread |= frozenset(project_files.unsupported)
     unread |= frozenset(table for contract in contracts for table in contract.unread)
     return LoadedProject(
         tuple(models),
@@ -210,10 +210,16 @@ class _ProjectReader:
             if source is None:
                 continue
             above = [folders[folder] for folder in _above(path) if folder in folders] if folders else []
-            directives, problems = read_directives(source, path, KEYS)
-            if directives or problems:
+            python = self._python(path)
+            directives, problems = (
+                read_directives(source, path, KEYS)
+                if python is None
+                else read_python_directives(python.comments, path, KEYS)
+            )
+            decorated = python.settings if python is not None else ()
+            if directives or problems or decorated:
                 self.problems += problems
-                header = self._level(_written(directive, source) for directive in directives)
+                header = self._level([*(_written(directive, source) for directive in directives), *decorated])
                 self.problems += conflicts(sidecar, header)
                 merged, origins = merge_levels([base, *above, *sidecar, header])
             else:
@@ -223,11 +229,19 @@ class _ProjectReader:
             checks = self._with_freshness(checks, merged, origins.get("freshness", Place(path)))
             masks, tagged = self._masks(merged, [*sidecar, header]) if merged.column_tags else ((), {})
             origins = {**origins, **tagged} if tagged else origins
-            models.append(Model(files.table, path, source, merged, contract, origins, checks, masks))
+            models.append(Model(files.table, path, source, merged, contract, origins, checks, masks, python=python))
         if len(self.problems) > before:
             short = files.table.short(self.settings.project.namespace)
             self.problems[before:] = [replace(problem, model=short) for problem in self.problems[before:]]
         return models
+
+    def _python(self, path: str) -> PythonSource | None:
+        if not path.lower().endswith(".py"):
+            return None
+        # Only here: most projects have no such model.
+        from tidegate.project.read_python import read_python
+
+        return self._texts.derive(path, "python", lambda text: read_python(text, path))
 
     def _checks(
         self, above: list[SettingsLevel], own: list[SettingsLevel], tests: list[Check], settings: ModelSettings

@@ -15,6 +15,7 @@ from tidegate.contracts import ModelContract
 from tidegate.names import TableName
 from tidegate.problems import Place, Problem, Severity
 from tidegate.project.column_masks import ColumnMask
+from tidegate.project.python_source import PythonSource
 from tidegate.project.strategies import DEFAULT_STRATEGY, STRATEGIES, Deltas, Strategy, StrategyTraits
 from tidegate.project.template_names import MacroFile
 from tidegate.project.unit_test_files import UnitTest
@@ -131,10 +132,18 @@ class Model:
     source_lines: tuple[int, ...] = ()
     """Where `source` was made from another text: the line of the file for each of its lines."""
 
+    python: PythonSource | None = None
+    """What the code of a Python model shows; `source` is that code. None where `source` is SQL."""
+
     @property
     def key(self) -> str:
         """Of the model among all that files of the project give: a contract gives two."""
         return f"{self.file}#{self.table.layer}" if self.stage else self.file
+
+    @property
+    def directive(self) -> str:
+        """How a directive begins in its file."""
+        return "--" if self.python is None else "#"
 
     @property
     def takes_new_rows(self) -> bool:

@@ -33,7 +33,10 @@ PROJECT_ENDINGS = tuple(_FORMS)
 _CONTRACTS = (".contract.toml", ".odcs.yml", ".odcs.yaml")
 _STANDARD = (".odcs.yml", ".odcs.yaml")
 _FOLDER_CONTRACTS = ("contract.toml", "contract.odcs.yml", "contract.odcs.yaml")
-_LAYOUT = "a model is models/<layer>/<name>.sql, models/<namespace>/<layer>/<name>.sql or …/<name>/pipeline.sql"
+_LAYOUT = (
+    "a model is models/<layer>/<name>.sql, models/<namespace>/<layer>/<name>.sql or …/<name>/pipeline.sql"
+    " (.py for Python)"
+)
 
 Home = tuple[str, ...]
 """Where a model lives: the root and the parts of its name, as in ("models", "silver", "orders")."""
@@ -55,7 +58,6 @@ class Discovered:
     defaults: list[str] = field(default_factory=list)
     macros: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
-    unsupported: list[TableName] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -136,6 +138,8 @@ def _place(folder: str, names: list[str], homes: dict[Home, _Files], project_fil
                     "no test is read from here: unit tests are in the project's tests/ or the model's settings file"
                 )
                 project_files.problems.append(Problem("MisplacedFile", message, Place(path)))
+        elif kind == ".py" and name.startswith("_"):
+            continue
         elif kind in _FORMS:
             of_contract = _contract_home(parts, name) if kind in _SETTINGS else None
             is_folder_form = stem == _FORMS[kind] and len(parts) >= 3
@@ -165,11 +169,12 @@ def _contract_home(folder: Home, name: str) -> Home | None:
 def _settle(home: Home, files: _Files, namespace: str, homes: dict[Home, _Files], project_files: Discovered) -> None:
     table = TableName(namespace, *home[1:]) if len(home) == 3 else TableName(*home[1:])
     short = table.short(namespace)
-    if not files.sql:
-        project_files.unsupported += [table] if files.python else []
-        project_files.problems += _without_sql(files, short, [_short(other) for other, its in homes.items() if its.sql])
+    sources = files.sql or files.python
+    if not sources:
+        others = [_short(other) for other, its in homes.items() if its.sql or its.python]
+        project_files.problems += _without_source(files, short, others)
         return
-    for path in files.python:
+    for path in files.python if files.sql else ():
         used, other = os.path.basename(files.sql[0]), os.path.basename(path)
         message = f"{used} is used and {other} is ignored: a model has one source"
         project_files.problems.append(Problem("IgnoredFile", message, Place(path), Severity.WARN, model=short))
@@ -184,19 +189,14 @@ def _settle(home: Home, files: _Files, namespace: str, homes: dict[Home, _Files]
     for what, name in (("namespace", table.namespace), ("layer", table.layer)):
         if reason := why_not_a_name(name):
             message = f"'{name}' cannot be a {what}: {reason}"
-            project_files.problems.append(Problem("ReservedName", message, Place(files.sql[0]), model=short))
+            project_files.problems.append(Problem("ReservedName", message, Place(sources[0]), model=short))
     if not is_plain_name(table.name):
         message = f"'{table.name}' cannot be a table's name: it may hold letters, digits, '_' and '-' only"
-        project_files.problems.append(Problem("ReservedName", message, Place(files.sql[0]), model=short))
-    project_files.models.append(ModelFiles(table, files.sql, files.sidecars, files.tests, files.contracts))
+        project_files.problems.append(Problem("ReservedName", message, Place(sources[0]), model=short))
+    project_files.models.append(ModelFiles(table, sources, files.sidecars, files.tests, files.contracts))
 
 
-def _without_sql(files: _Files, short: str, others: list[str]) -> Iterator[Problem]:
-    for path in files.python:
-        message = "Python models are not supported by this version"
-        yield Problem("UnsupportedModel", message, Place(path), suggestion="write the model in SQL", model=short)
-    if files.python:
-        return
+def _without_source(files: _Files, short: str, others: list[str]) -> Iterator[Problem]:
     for path in [*files.sidecars, *files.contracts, *files.tests]:
         message = f"there is no model '{short}' that this file could belong to"
         yield Problem("OrphanFile", message, Place(path), suggestion=did_you_mean(nearest(short, others)))

@@ -23,6 +23,7 @@ __all__ = [
     "TemplateContext",
     "TemplateNames",
     "TemplateProblem",
+    "zone_settings",
 ]
 
 
@@ -95,19 +96,9 @@ class TemplateNames:
         delimiter: str | None = None,
         columns: Mapping[str, str] | None = None,
     ) -> str:
-        if format is not None and format not in READERS:
-            *others, last = READERS
-            raise ValueError(f"landing_zone: format must be {', '.join(others)} or {last}, not '{format}'")
-        for name, value in (("header", header), ("multiline", multiline)):
-            if value is not None and not isinstance(value, bool):
-                raise ValueError(f"landing_zone: {name} must be true or false, not {value!r}")
-        if delimiter is not None and (not isinstance(delimiter, str) or not delimiter):
-            raise ValueError(f"landing_zone: delimiter must be a text, not {delimiter!r}")
-        if columns is not None and not (
-            isinstance(columns, Mapping) and all(isinstance(x, str) for pair in columns.items() for x in pair)
-        ):
-            raise ValueError("landing_zone: columns must map names to types, as in {'id': 'bigint'}")
-        settings = ZoneSettings(format, header, multiline, delimiter, dict(columns) if columns is not None else None)
+        settings = zone_settings(
+            format=format, header=header, multiline=multiline, delimiter=delimiter, columns=columns
+        )
         call = LandingCall(f"__landing_zone_{len(self.landings)}__", _text(zone, "landing_zone"), settings)
         self.landings.append(call)
         return call.placeholder
@@ -129,6 +120,30 @@ class TemplateNames:
         if default is not _MISSING:
             return default
         raise ValueError(f"environment variable {name} is not set; set it, or give a default")
+
+
+def zone_settings(
+    *,
+    format: str | None = None,
+    header: bool | None = None,
+    multiline: bool | None = None,
+    delimiter: str | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> ZoneSettings:
+    """The arguments of a call of landing_zone(). Raises ValueError."""
+    if format is not None and format not in READERS:
+        *others, last = READERS
+        raise ValueError(f"landing_zone: format must be {', '.join(others)} or {last}, not '{format}'")
+    for name, value in (("header", header), ("multiline", multiline)):
+        if value is not None and not isinstance(value, bool):
+            raise ValueError(f"landing_zone: {name} must be true or false, not {value!r}")
+    if delimiter is not None and (not isinstance(delimiter, str) or not delimiter):
+        raise ValueError(f"landing_zone: delimiter must be a text, not {delimiter!r}")
+    if columns is not None and not (
+        isinstance(columns, Mapping) and all(isinstance(x, str) for pair in columns.items() for x in pair)
+    ):
+        raise ValueError("landing_zone: columns must map names to types, as in {'id': 'bigint'}")
+    return ZoneSettings(format, header, multiline, delimiter, dict(columns) if columns is not None else None)
 
 
 def _text(value: Any, function: str) -> str:

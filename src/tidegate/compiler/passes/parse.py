@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from tidegate.compiler.compiled import Diagnostic, DiagnosticSeverity
 from tidegate.compiler.drafts import CompilationState, Draft, Rendering
@@ -12,13 +12,15 @@ from tidegate.compiler.sql.queries import SqlFault, TableReference, check_permis
 from tidegate.compiler.sql.row_by_row import Obstacle, read_row_query
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
-from tidegate.project import Materialized
+from tidegate.project import Materialized, Place
 from tidegate.project.template_names import LandingCall, TemplateProblem
 
-__all__ = ["parse_text", "render_template", "resolve_names"]
+__all__ = ["check_zone", "parse_text", "render_template", "resolve_names", "suggested_name"]
 
 
 def render_template(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
+    if draft.python is not None:
+        return
     draft.content.names = work.templates.names_used(draft.source)
     for later in (False, True) if draft.test is None else (False,):
         result = work.templates.render(draft.source, draft.file, work.context(draft, later))
@@ -76,23 +78,31 @@ def resolve_names(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
 def _resolve_zone(
     work: CompilationState, draft: Draft, rendering: Rendering, reference: TableReference, call: LandingCall
 ) -> Iterator[Diagnostic]:
-    draft.add_input(("", call.zone))
+    yield from check_zone(work, draft, call, lambda: work.place(draft, rendering.later, reference.start))
+
+
+def check_zone(
+    work: CompilationState, draft: Draft, call: LandingCall, at: Callable[[], Place]
+) -> Iterator[Diagnostic]:
+    """Adds it to what the draft reads; reports a zone that is not there."""
+    zone = call.zone
+    draft.add_input(("", zone))
     draft.content.landing_reads.append(landing_read(call, work.settings))
-    folder = work.settings.landing.root / call.zone
-    if call.zone in work.project.zones and (folder.is_dir() or _is_filled_by_connector(draft)):
+    folder = work.settings.landing.root / zone
+    if zone in work.project.zones and (folder.is_dir() or _is_filled_by_connector(draft)):
         return
-    if call.zone in work.project.zones and draft.model.stage is not None and not folder.exists():
-        place = work.place(draft, rendering.later, reference.start)
-        message = f"nothing was delivered into landing zone '{call.zone}' yet: there is no folder {folder}"
+    if zone in work.project.zones and draft.model.stage is not None and not folder.exists():
+        place = at()
+        message = f"nothing was delivered into landing zone '{zone}' yet: there is no folder {folder}"
         fix = "check 'landing_directory' of the contract if files are there; the first delivery makes the folder"
         yield work.diagnostic(DiagnosticSeverity.INFO, draft, "NothingDelivered", message, place, fix)
         return
-    if not folder.is_dir() or call.zone not in zone_names(work.settings):
-        place = work.place(draft, rendering.later, reference.start)
-        suggestion = did_you_mean(nearest(call.zone, zone_names(work.settings)))
-        message, fix = f"there is no landing zone '{call.zone}': no folder {folder}", "make the folder"
+    if not folder.is_dir() or zone not in zone_names(work.settings):
+        place = at()
+        suggestion = did_you_mean(nearest(zone, zone_names(work.settings)))
+        message, fix = f"there is no landing zone '{zone}': no folder {folder}", "make the folder"
         if folder.is_file():
-            message = f"landing zone '{call.zone}' is a file, not a folder: {folder}"
+            message = f"landing zone '{zone}' is a file, not a folder: {folder}"
             fix = (
                 f"move the file into a folder, as {folder.parent / 'ZONE' / folder.name}, and read landing_zone('ZONE')"
             )
@@ -138,8 +148,7 @@ def _resolve_declared(work: CompilationState, draft: Draft) -> Iterator[Diagnost
 def _unknown(work: CompilationState, draft: Draft, rendering: Rendering, reference: TableReference) -> Diagnostic:
     name, parts = ".".join(reference.parts), reference.parts
     message = f"unknown table '{name}'"
-    own = work.short(draft.model.table)
-    suggestion = did_you_mean(tuple(name for name in work.tables.near(parts) if name != own))
+    suggestion = suggested_name(work, draft, parts)
     if len(parts) == 1 and "." in name:
         suggestion = "quote each part on its own: " + ".".join(f"`{part}`" for part in name.split("."))
     elif len(parts) == 1 and _is_defined_elsewhere(name, suggestion, rendering):
@@ -152,6 +161,11 @@ def _unknown(work: CompilationState, draft: Draft, rendering: Rendering, referen
         message = f"'{name}' is not a table name: write layer.name or namespace.layer.name"
     place = work.place(draft, rendering.later, reference.start)
     return work.error(draft, "UnknownDependency", message, place, suggestion)
+
+
+def suggested_name(work: CompilationState, draft: Draft, parts: Sequence[str]) -> str | None:
+    own = work.short(draft.model.table)
+    return did_you_mean(tuple(name for name in work.tables.near(parts) if name != own))
 
 
 def _is_defined_elsewhere(name: str, suggestion: str | None, rendering: Rendering) -> bool:

@@ -12,7 +12,15 @@ from tidegate.compiler.analysis.functions.lookup import function_of, is_aggregat
 from tidegate.compiler.sql.queries import ParsedQuery
 from tidegate.compiler.sql.scopes import offset_of
 
-__all__ = ["aggregates", "calls_unknown_function", "first_change", "generates", "own_nodes"]
+__all__ = [
+    "NEVER_THE_SAME",
+    "TIME_WORDS",
+    "aggregates",
+    "calls_unknown_function",
+    "first_change",
+    "generates",
+    "own_nodes",
+]
 
 _NEVER_THE_SAME = """
 curdate current_catalog current_database current_date current_path current_schema current_time current_timestamp
