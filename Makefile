@@ -78,6 +78,7 @@ docs: $(VENV)/.package ## write docs/diagnostics.md, docs/failures.md, the table
 	  Path("docs/failures.md").write_text(markdown(), "utf-8")'
 	@$(BIN)/python -m tidegate.project.docs_tables docs/checks.md docs/strategies.md docs/configuration.md docs/quarantine.md
 	@$(BIN)/python -m tidegate.cli.reference docs/commands.md
+	@$(BIN)/python -m tidegate.compiler.python_code.lists_page docs/sandbox.md
 
 bench: setup ## measure against a plain PySpark script and dbt; writes docs/benchmarks.md
 	@$(BIN)/python -m benchmarks

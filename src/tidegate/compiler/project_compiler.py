@@ -30,6 +30,7 @@ from tidegate.compiler.passes.graph import find_cycles, order_tests, waves_of
 from tidegate.compiler.passes.incremental_reads import check_archives
 from tidegate.compiler.passes.lints import lint
 from tidegate.compiler.passes.project_problems import report_problems, report_sources
+from tidegate.compiler.passes.python_code import check_code_files
 from tidegate.compiler.passes.settings_rules import check_quarantine_names
 from tidegate.compiler.passes.unit_test_rules import check_unit_tests
 from tidegate.compiler.run_passes import run_passes
@@ -144,6 +145,7 @@ PROJECT_PASSES: tuple[ProjectPass, ...] = (
     check_quarantine_names,
     find_cycles,
     check_unit_tests,
+    check_code_files,
 )
 
 

@@ -24,6 +24,7 @@ from tidegate.compiler.passes.graph import waves_of
 from tidegate.compiler.passes.incremental_reads import check_reading
 from tidegate.compiler.passes.mask_rules import mask_columns
 from tidegate.compiler.passes.parse import parse_text, render_template, resolve_names
+from tidegate.compiler.passes.python_code import check_model_code
 from tidegate.compiler.passes.quality_rules import check_quality_rules
 from tidegate.compiler.passes.query_columns import type_columns
 from tidegate.compiler.passes.result_columns import check_capabilities, check_output
@@ -119,6 +120,7 @@ MODEL_PASSES: tuple[ModelPass, ...] = (
     check_checks,
     check_quarantine,
     check_capabilities,
+    check_model_code,
 )
 """Passes over one model or test, once everything that it reads is done."""
 

@@ -29,7 +29,7 @@ from tidegate.project.declared_checks import (
     read_quality_test,
 )
 from tidegate.project.directives import Directive, read_directives, read_python_directives
-from tidegate.project.model import LoadedProject, Materialized, Model, ModelSettings
+from tidegate.project.model import CodeFile, LoadedProject, Materialized, Model, ModelSettings
 from tidegate.project.model_files import MACROS_FOLDER, MODEL_FOLDERS, ModelFiles, contract_files, discover
 from tidegate.project.python_source import PythonSource
 from tidegate.project.setting_keys import KEYS
@@ -78,7 +78,8 @@ def load_project(settings: Settings, texts: Texts | None = None) -> LoadedProjec
         tuple(reader.unit_tests),
         tuple(reader.own_checks.kinds),
         tuple(reader.own_masks),
-        {zone: read_as for contract in contracts for zone, read_as in contract.zones.items()},
+        code_files=tuple(reader.code_files),
+        zones={zone: read_as for contract in contracts for zone, read_as in contract.zones.items()},
     )
 
 
@@ -94,6 +95,7 @@ class _ProjectReader:
         self.unit_tests: list[UnitTest] = []
         self.own_checks = OwnChecks()
         self.own_masks: Mapping[str, str] = {}
+        self.code_files: list[CodeFile] = []
         self._levels: list[tuple[SettingsLevel, ...]] = []  # `_merged` has their ids as keys, so they must stay alive
         self._merged: dict[tuple[int, ...], tuple[ModelSettings, Mapping[str, Place]]] = {}
 
@@ -112,7 +114,9 @@ class _ProjectReader:
 
     def read_own_checks(self) -> None:
         paths = own_check_files(self.settings.root)
-        self.own_checks = read_own_checks((path, text) for path in paths if (text := self.text(path)) is not None)
+        texts = [(path, text) for path in paths if (text := self.text(path)) is not None]
+        self.own_checks = read_own_checks(texts)
+        self.code_files += (CodeFile(path, text) for path, text in texts if path.endswith(".py"))
         self.problems += self.own_checks.problems
 
     def read_masks(self) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tidegate.checks.check_values import Check
 from tidegate.config import Settings, ZoneSettings
@@ -23,7 +23,7 @@ from tidegate.project.unit_test_files import UnitTest
 if TYPE_CHECKING:
     from tidegate.contracts.ingestion import ContractStage
 
-__all__ = ["Freshness", "LoadedProject", "Materialized", "Model", "ModelSettings", "Severity", "Strategy"]
+__all__ = ["CodeFile", "Freshness", "LoadedProject", "Materialized", "Model", "ModelSettings", "Severity", "Strategy"]
 
 
 class Materialized(StrEnum):
@@ -165,6 +165,15 @@ class Model:
         return PurePosixPath(self.file)
 
 
+class CodeFile(NamedTuple):
+    """A file of Python besides the models."""
+
+    path: str
+    """Relative to the project."""
+
+    source: str
+
+
 @dataclass(frozen=True, slots=True)
 class LoadedProject:
     """A project as read from disk."""
@@ -183,6 +192,9 @@ class LoadedProject:
 
     own_masks: tuple[str, ...] = ()
     """The names of the project's own masks."""
+
+    code_files: tuple[CodeFile, ...] = ()
+    """Of the project's own checks in Python."""
 
     zones: Mapping[str, ZoneSettings] = field(default_factory=dict)
     """How the landing zones of contracts are read."""
