@@ -3,7 +3,8 @@
 The head says what there is to know besides: `deltas` (always, whatever they would cost), `ran` (no: never before;
 other: as another definition), `ask` (--full-refresh), `last full` (milliseconds and rows of the last build from all
 rows), `unique` (columns of bronze.orders), `wrote` (the model's own snapshot).
-Lines `warning: …` of what is expected are parts of the decision's warnings.
+Lines `warning: …` of what is expected are parts of the decision's warnings; lines `changes: …` are the tables of which
+the code of a Python model is given what changed, with how many rows at most, and `gained: …` those of an append.
 A section named as a table tells its history, see `histories.py`; one named as a file is written into the project.
 """
 
@@ -113,7 +114,8 @@ class Lake:
         model = self.built.compiled.models[table(MODEL)]
         inputs = read_inputs(model, self.built.compiled, self.view, None)
         words = self.case.words
-        read = recorded_inputs(model, inputs, used_columns(inputs, self.built.bind(MODEL)))
+        used = used_columns(inputs, self.built.bind(MODEL)) if model.code is None else {}
+        read = recorded_inputs(model, inputs, used)
         full_ms, full_rows = map(int, words.get("last full", "0 0").split())
         fingerprint = "other" if words.get("ran") == "other" else model.fingerprint
         settings = model.model.settings
@@ -136,7 +138,12 @@ def test_decision_is_told_word_for_word(path: Path, tmp_path: Path) -> None:
     built = build(tmp_path, {**models, **case.files})
     assert not built.compiled.errors, built.compiled.errors
     decision = Lake(tmp_path, case, built).decide().decision
-    first, *warnings = case.expected
+    first, *more = case.expected
+    warnings = [line for line in more if line.startswith("warning: ")]
+    changes = [f"changes: {name.short('shop')} {change.rows}" for name, change in decision.row_changes.items()]
+    gained = [f"gained: {name.removeprefix('shop.')}" for name in decision.inserted_since]
+    if built.compiled.models[table(MODEL)].code is not None:
+        assert [*changes, *gained] == [line for line in more if line not in warnings]
     assert f"{decision.run_type}: {decision.reason}" == first
     told = [line.removeprefix("warning: ") for line in warnings]
     assert all(any(text in warning for warning in decision.warnings) for text in told), decision.warnings

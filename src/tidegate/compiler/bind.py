@@ -33,6 +33,9 @@ _DATE_WORD = re.compile(r"@(start_date|end_date)\b", re.IGNORECASE)
 
 def bind(compiled: Compiled, table: TableName, values: RunValues) -> BoundQuery:
     compiled_model = compiled.models[table]
+    if compiled_model.code is not None:
+        name, file = table.short(compiled.namespace), compiled_model.model.file
+        raise QueryError(f"{name} is a Python model and has no query", where=file, remedy="use bind_python")
     model, readable = compiled_model.model, frozenset({table, *compiled_model.depends_on, *compiled_model.sources})
     return _Binder(compiled, values, readable).bind(model, model.source, model.file)
 

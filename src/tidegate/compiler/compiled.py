@@ -116,6 +116,9 @@ class CodeReads:
     """Each zone once."""
     this: bool = False
     """It asks for its own table."""
+    whole: tuple[TableName, ...] = ()
+    """Tables, views and sources that it reads other than by their changes: in `refs`, in ephemeral models of those, or
+    only named in depends_on."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from tidegate.compiler.sql.row_by_row import Obstacle
 from tidegate.project import STRATEGIES, Materialized, ModelSettings
 
-__all__ = ["Reading", "arrival_obstacle"]
+__all__ = ["FROM_CODE", "Reading", "arrival_obstacle"]
+
+FROM_CODE = Obstacle("its rows come from Python code, which may give them in any order")
 
 
 @dataclass(frozen=True, slots=True)

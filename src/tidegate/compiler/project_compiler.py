@@ -10,7 +10,7 @@ from dataclasses import replace
 from tidegate.checks.check_registry import digest_of, row_constraints
 from tidegate.compiler.code_facts import code_definition
 from tidegate.compiler.compile_cache import CompileCache
-from tidegate.compiler.compiled import Compiled, CompiledModel, Diagnostic, in_order
+from tidegate.compiler.compiled import CodeReads, Compiled, CompiledModel, Diagnostic, in_order
 from tidegate.compiler.digests import resolved_checks
 from tidegate.compiler.drafts import CompilationState, Draft
 from tidegate.compiler.external_tables import ExternalTables
@@ -106,8 +106,19 @@ def _assemble(work: CompilationState, draft: Draft) -> CompiledModel:
         checks=checks,
         checks_digest=digest_of(checks) if checks else "",
         bad_records=reads_bad_records(work, draft),
-        code=draft.content.code,
+        code=_code(work, draft),
     )
+
+
+def _code(work: CompilationState, draft: Draft) -> CodeReads | None:
+    """With the tables that it reads whole through ephemeral models."""
+    code = draft.content.code
+    if code is None:
+        return None
+    parts = ephemeral_through(work, draft)
+    inner = frozenset[TableName]().union(*(part.tables for part in parts), *(p.content.sources for p in parts))
+    named = (frozenset(draft.tables) | draft.content.sources) - frozenset(code.changes)
+    return replace(code, whole=tuple(sorted((inner | named | frozenset(code.refs)) - work.ephemeral)))
 
 
 def _fingerprint(work: CompilationState, draft: Draft, inlined: dict[str, str] | None = None) -> str:

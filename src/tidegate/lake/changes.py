@@ -9,7 +9,15 @@ from dataclasses import dataclass, field
 from tidegate.lake.metadata import Field, Snapshot, TableMetadata
 from tidegate.lake.progress import TableInput
 
-__all__ = ["CHANGED_COLUMNS", "ROW_KEY", "TableChange", "Untraceable", "change_since", "other_columns"]
+__all__ = [
+    "CHANGED_COLUMNS",
+    "ROW_KEY",
+    "TableChange",
+    "Untraceable",
+    "change_since",
+    "no_change",
+    "other_columns",
+]
 
 ROW_KEY = "tidegate.row-key"
 """Of a commit: a JSON list of columns whose values no row changed under its id."""
@@ -91,6 +99,12 @@ def change_since(metadata: TableMetadata, last_read: TableInput) -> TableChange 
     if reason := _without_lineage(metadata, then, newer) or _other_columns_then(metadata, then, last_read):
         return Untraceable(reason)
     return _change(metadata, then, newer)
+
+
+def no_change(metadata: TableMetadata) -> TableChange | None:
+    """From the present state to itself; None where the table never had a row."""
+    then = metadata.last_change
+    return _change(metadata, then, []) if then is not None else None
 
 
 def other_columns(metadata: TableMetadata, last_read: TableInput) -> str | None:

@@ -46,6 +46,10 @@ class DeltaState:
     has_feed: bool
     """Its commits record the rows that they change (the change data feed)."""
 
+    def no_change(self) -> TableChange:
+        """From this version to itself."""
+        return TableChange(self.version, self.version, 0, 0, 0, 0, 0, 0, insert_only=True, may_delete=False)
+
     def as_input(self) -> DeltaInput:
         return DeltaInput(self.table_id, self.version, self.columns)
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from tidegate.amounts import plural
 from tidegate.checks.check_values import Stage
-from tidegate.compiler.compiled import BoundQuery, CompiledModel
-from tidegate.lake.changes import TableChange
+from tidegate.compiler.compiled import BoundQuery, CodeReads, CompiledModel
+from tidegate.lake.changes import TableChange, Untraceable
 from tidegate.lake.metadata import TableMetadata, ViewMetadata
 from tidegate.lake.progress import Progress, TableInput
 from tidegate.names import TableName
+from tidegate.planner.code_changes import code_changes, code_obstacle
 from tidegate.planner.delta_rule import delta_query, obstacle
 from tidegate.planner.deltas.delta_query import DeltaQuery, DeltaRefusal
-from tidegate.planner.estimate import Estimate, estimate_all, estimate_delta, estimate_new, in_seconds
+from tidegate.planner.estimate import Estimate, estimate_all, estimate_changes, estimate_delta, estimate_new, in_seconds
 from tidegate.planner.inputs import Inputs
 from tidegate.planner.intervals import Interval
 from tidegate.planner.model_traits import is_upsert, keeps_history, result_is_complete
@@ -56,6 +57,9 @@ class Decision:
     strategy writes any result, and nothing is deleted."""
     changes: Mapping[TableName, TableChange] = field(default_factory=dict)
     """The changes that `delta` reads."""
+    row_changes: Mapping[TableName, TableChange] = field(default_factory=dict)
+    """What `tg.changes` of a Python model gives of each table, also where nothing changed; of a table that is not here
+    all rows. For an append, `inserted_since` goes before: it knows what was gained where the changes are unknown."""
     estimate: Estimate = Estimate()  # noqa: RUF009 - frozen
     check_again: bool = False
     """The table is unchanged, but was published with other checks than are declared now."""
@@ -105,6 +109,8 @@ def decide(
     table = own if isinstance(own, TableMetadata) else None
     if request.replayed_rows is not None and table is not None and progress is not None:
         return _estimated(_decide_replay(model, table, progress, request.replayed_rows), table, progress, inputs)
+    if model.code is not None:
+        bound = None
     decision = _decide(model, own is not None, progress, inputs, request, bound)
     if (decision is None or decision.run_type is RunType.SKIP) and _is_modified_externally(model, table, progress):
         reason = "its own rows were changed by something else"
@@ -116,6 +122,8 @@ def decide(
     if decision.run_type is RunType.SKIP and any(zone.undigested for zone in inputs.zones.values()):
         reason = f"{decision.reason}; digests of its landing files are recorded"
         decision = replace(decision, reason=reason, record_digests=True)
+    if model.code is not None and decision.run_type is RunType.INCREMENTAL and not decision.intervals:
+        decision = _with_row_changes(model, model.code, decision, inputs)
     return decision if decision.estimate.bytes is not None else _estimated(decision, table, progress, inputs)
 
 
@@ -195,12 +203,15 @@ def _decide_changed_inputs(
     bound: Callable[[], BoundQuery] | None,
 ) -> Decision:
     settings = model.model.settings
-    never = "skip: never" if settings.skip == "never" else "the query is not deterministic"
+    what = "query" if model.code is None else "code"
+    never = "skip: never" if settings.skip == "never" else f"the {what} is not deterministic"
     reason = "; ".join(inputs.changes()) or never
     if model.model.takes_new_rows:
         return _append(model, progress, inputs, reason, bound)
     if not settings.traits.reads_all_files and (model.manual or model.zones):
         return Decision(RunType.INCREMENTAL, reason, complete=result_is_complete(model))
+    if model.code is not None:
+        return _decide_code(model, model.code, inputs, reason)
     whole = _from_all_rows(model, reason)
     if not inputs.changed:
         return whole
@@ -222,6 +233,29 @@ def _decide_changed_inputs(
         return _from_all_rows(model, f"{reason}; cheaper than delta ({times})", large)
     complete = result_is_complete(model) or settings.traits.replaces_table
     return Decision(RunType.INCREMENTAL, reason, complete=complete, delta=delta, changes=changes, estimate=small)
+
+
+def _decide_code(model: CompiledModel, code: CodeReads, inputs: Inputs, reason: str) -> Decision:
+    """Of a Python model only the author can say how a change of its inputs changes its rows: by `tg.changes`."""
+    why = code_obstacle(model, code, inputs)
+    if why is None:
+        return Decision(RunType.INCREMENTAL, reason)
+    return _from_all_rows(model, f"{reason}; {why}" if why and inputs.changes() else reason)
+
+
+def _with_row_changes(model: CompiledModel, code: CodeReads, decision: Decision, inputs: Inputs) -> Decision:
+    if decision.rebuild or decision.replay or not code.changes:
+        return decision
+    never_twice = bool(model.manual or model.zones or model.model.takes_new_rows)
+    why = code_obstacle(model, code, inputs)
+    if why is not None and not never_twice:
+        return decision
+    changes = code_changes(code, inputs)
+    lacking = sorted(str(table) for table in code.changes if isinstance(inputs.changed.get(str(table)), Untraceable))
+    if lacking and not model.model.takes_new_rows:
+        reason = f"{decision.reason}; all rows of {', '.join(map(inputs.short, lacking))} are given as inserts"
+        decision = replace(decision, reason=reason)
+    return replace(decision, row_changes=changes, estimate=estimate_changes(inputs, changes, code.whole))
 
 
 def _from_all_rows(model: CompiledModel, reason: str, estimate: Estimate = Estimate()) -> Decision:  # noqa: B008 - frozen
@@ -247,13 +281,29 @@ def _append(
     reason: str,
     bound: Callable[[], BoundQuery] | None,
 ) -> Decision:
-    if model.manual or progress is None:
+    if (model.manual and model.code is None) or progress is None:
         return Decision(RunType.INCREMENTAL, reason)
+    if model.code is not None:
+        return _append_from_code(model.code, progress, inputs, reason)
     since = {name: last_read for name, last_read in progress.tables.items() if name in inputs.tables}
     cautions = append_cautions(inputs, bound)
     reason = "; ".join([reason, *(caution.short for caution in cautions)])
     warnings = tuple(caution.warning for caution in cautions if caution.warning)
     return Decision(RunType.INCREMENTAL, reason, inserted_since=since, warnings=warnings)
+
+
+def _append_from_code(code: CodeReads, progress: Progress, inputs: Inputs, reason: str) -> Decision:
+    """Only what it reads by its changes is taken once; of other tables it reads all rows."""
+    names = {str(table) for table in code.changes}
+    since = {name: last_read for name, last_read in progress.tables.items() if name in inputs.tables and name in names}
+    cautions = append_cautions(replace(inputs, metadata=_of(names, inputs.metadata)), None)
+    reason = "; ".join([reason, *(caution.short for caution in cautions)])
+    warnings = tuple(caution.warning for caution in cautions if caution.warning)
+    return Decision(RunType.INCREMENTAL, reason, inserted_since=since, warnings=warnings)
+
+
+def _of(names: Collection[str], metadata: Mapping[str, TableMetadata]) -> Mapping[str, TableMetadata]:
+    return {name: table for name, table in metadata.items() if name in names}
 
 
 def _decide_changed_definition(

@@ -18,6 +18,7 @@ __all__ = [
     "Estimate",
     "TimeEstimate",
     "estimate_all",
+    "estimate_changes",
     "estimate_delta",
     "estimate_new",
     "in_seconds",
@@ -94,6 +95,19 @@ def estimate_new(inputs: Inputs) -> Estimate:
     changes = inputs.traced.values()
     rows = None if files else sum(change.rows_written for change in changes)
     return Estimate(rows, sum(change.bytes_written for change in changes) + sum(files))
+
+
+def estimate_changes(inputs: Inputs, changes: Mapping[TableName, TableChange], whole: Iterable[TableName]) -> Estimate:
+    """What the code of a Python model is given: the changed rows of some tables, and others whole. What it does with
+    them, and how long that takes, only its history can say."""
+    if inputs.delta or inputs.untracked:
+        return Estimate()
+    tables = [inputs.metadata[name] for name in map(str, whole) if name in inputs.metadata]
+    files = [file.size for zone in inputs.zones.values() for file in (*zone.fresh.new, *zone.fresh.replaced)]
+    rows = sum(change.rows_written + change.rows_removed for change in changes.values())
+    rows += sum(table.total_records for table in tables)
+    read = sum(change.bytes_written for change in changes.values()) + sum(table.total_bytes for table in tables)
+    return Estimate(None if files else rows, read + sum(files))
 
 
 def estimate_delta(

@@ -16,6 +16,7 @@ from tidegate.lake.progress import DeltaInput, Progress, TableInput
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.planner.model_traits import declared_key
+from tidegate.project import Materialized
 from tidegate.project.connector_zone import list_connector_zone, unconsumed_by_name
 from tidegate.project.landing_files import UnconsumedFiles, ZoneFile, content_digest, list_zone, unconsumed
 from tidegate.sources.chunk_tables import ChunkTable
@@ -69,6 +70,8 @@ class Inputs:
     """The columns that identify the rows of a table, where they are known."""
     delta: Mapping[str, DeltaState] = field(default_factory=dict)
     """Delta tables beside the lake."""
+    behind_views: frozenset[str] = frozenset()
+    """Tables that views among them read."""
 
     @property
     def any(self) -> bool:
@@ -168,8 +171,24 @@ def read_inputs(model: CompiledModel, compiled: Compiled, lake: BranchView, prog
             changed[name] = change
     zones = {zone: _zone_state(zone, model, lake, settings, progress) for zone in model.zones}
     keys = {name: key for name, metadata in tabular.items() if (key := _key(name, metadata, compiled))}
-    namespace = settings.project.namespace
-    return Inputs(tables, zones, frozenset(untracked), namespace, tabular, changed, frozenset(unread), keys, delta)
+    return Inputs(
+        tables,
+        zones,
+        frozenset(untracked),
+        settings.project.namespace,
+        tabular,
+        changed,
+        frozenset(unread),
+        keys,
+        delta,
+        frozenset(str(table) for table in _behind_views(model, compiled)),
+    )
+
+
+def _behind_views(model: CompiledModel, compiled: Compiled) -> set[TableName]:
+    upstream = [name for name in model.depends_on if name in compiled.models]
+    views = [name for name in upstream if compiled.models[name].model.settings.materialized is Materialized.VIEW]
+    return {table for table in tables_behind(views, compiled) if table not in views} if views else set()
 
 
 def _difference(table: ChunkTable, last_read: DeltaInput | None) -> TableChange | Untraceable | None:
