@@ -69,8 +69,10 @@ class Link:
         self._sending = threading.Lock()
 
     def send(self, kind: FrameKind, header: Mapping[str, Any] | None = None, body: bytes = b"") -> None:
-        """Raises OSError where the other side is gone."""
+        """Raises OSError where the other side is gone, and FrameTooLargeError for a header that it would refuse."""
         text = json.dumps(header or {}).encode()
+        if len(text) > _LONGEST_HEADER:
+            raise FrameTooLargeError(f"{len(text)} bytes of values are too large: {_LONGEST_HEADER} are possible")
         with self._sending:
             self._socket.sendall(_LENGTHS.pack(kind, len(text), len(body)) + text)
             if body:

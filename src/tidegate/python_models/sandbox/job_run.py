@@ -1,0 +1,242 @@
+"""One job, seen from outside: answers its calls, bounds all that it sends, and ends it when its time is over.
+
+Whatever comes over the link may have been made up by the code of the job.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tidegate.python_models.sandbox.link import FrameKind, FrameTooLargeError, Link, LinkFrame
+from tidegate.python_models.sandbox.sandbox_job import CallHandler, CallRefusedError, JobResult, SandboxJob
+
+__all__ = ["JobEnd", "JobRun"]
+
+_LINK_ROOM = 1 << 20
+_MOST_LOG_LINES = 2000
+_MOST_LOG_TEXT = 256 * 1024
+_LONGEST_LOG = 8 * 1024
+_TICK_SECONDS = 0.1
+_RESULT_KINDS = ("plan", "arrow", "value")
+
+
+@dataclass
+class JobEnd:
+    """How it ended. At most one of `result`, `failure`, `nonsense` and `stopped` counts, in this order reversed."""
+
+    result: JobResult | None = None
+    failure: Mapping[str, Any] | None = None
+    nonsense: str | None = None
+    stopped: str | None = None
+    """`timeout`, `cancelled` or `local_rows`."""
+
+    wall: Mapping[str, Any] | None = None
+    """The wall that could not be put up."""
+
+    process: Mapping[str, Any] = field(default_factory=dict)
+    """What the warden reported: `signal`, `code`, `cpu`, `memory`, `output`."""
+
+
+class JobRun:
+    def __init__(
+        self,
+        link: socket.socket,
+        status: socket.socket,
+        arrow: Path,
+        local_rows: int,
+        on_log: Callable[[str], None],
+    ) -> None:
+        self._link = Link(link, local_rows + _LINK_ROOM)
+        self._status_socket = status
+        self._status = Link(status, _LINK_ROOM)
+        self._arrow = arrow
+        self._local_rows = local_rows
+        self._log = _BoundedLog(on_log)
+        self._end = JobEnd()
+        self._stop = threading.Lock()
+
+    def run(
+        self, job: SandboxJob, calls: CallHandler, deadline: float | None, cancelled: Callable[[], bool] | None
+    ) -> JobEnd:
+        """Returns when nothing of the job runs any more."""
+        watcher = threading.Thread(
+            target=self._watch, args=(calls, deadline, cancelled), name="sandbox-watch", daemon=True
+        )
+        watcher.start()
+        try:
+            self._converse(job, calls)
+            if self._end.result is None and self._end.failure is None and self._end.nonsense is None:
+                watcher.join()
+        finally:
+            self._kill()
+            watcher.join()
+            self._link.close()
+            self._status.close()
+        self._log.finish()
+        return self._end
+
+    def _converse(self, job: SandboxJob, calls: CallHandler) -> None:
+        header = {"kind": job.kind, "file": job.file, "values": dict(job.values)}
+        try:
+            self._link.send(FrameKind.JOB, header, job.source.encode())
+            with _Pieces(self._arrow, self._local_rows) as pieces:
+                while (frame := self._link.receive()) is not None:
+                    if not self._take(frame, calls, pieces):
+                        return
+        except (FrameTooLargeError, ValueError, RecursionError) as error:
+            self._end.nonsense = f"{error}"[:200]
+        except OSError:
+            return  # it has ended: the warden reports how
+
+    def _take(self, frame: LinkFrame, calls: CallHandler, pieces: _Pieces) -> bool:
+        """False for the last frame."""
+        if frame.kind is FrameKind.CALL:
+            self._answer(frame, calls)
+        elif frame.kind is FrameKind.LOG:
+            self._log.add(_text(frame.header.get("message")))
+        elif frame.kind is FrameKind.DATA:
+            if not pieces.add(frame.body):
+                self._end.stopped = "local_rows"
+                return False
+        elif frame.kind is FrameKind.RESULT:
+            self._end.result = _result(frame, pieces)
+            return False
+        elif frame.kind is FrameKind.FAILURE:
+            self._end.failure = frame.header
+            return False
+        else:
+            raise ValueError(f"a frame of kind {frame.kind.name}, which only goes the other way")
+        return True
+
+    def _answer(self, frame: LinkFrame, calls: CallHandler) -> None:
+        method = frame.header.get("method")
+        if not isinstance(method, str) or len(method) > 100:
+            raise ValueError("a call without a method")
+        try:
+            for response in calls.call(method, frame.body):
+                self._link.send(FrameKind.REPLY, body=response)
+        except CallRefusedError as error:
+            header = {"code": error.code, "details": error.details}
+            self._link.send(FrameKind.REPLY_ERROR, header, error.status)
+        else:
+            self._link.send(FrameKind.REPLY_END)
+
+    def _watch(self, calls: CallHandler, deadline: float | None, cancelled: Callable[[], bool] | None) -> None:
+        """Until the warden has ended, which it does last."""
+        poll = select.poll()
+        poll.register(self._status_socket, select.POLLIN)
+        while True:
+            if self._end.stopped is None:
+                if deadline is not None and time.monotonic() >= deadline:
+                    self._give_up("timeout", calls)
+                elif cancelled is not None and cancelled():
+                    self._give_up("cancelled", calls)
+            if not poll.poll(self._pause(deadline) * 1000):
+                continue
+            try:
+                frame = self._status.receive()
+            except OSError:
+                frame = None
+            if frame is None:
+                break
+            if frame.kind is FrameKind.LOG:
+                self._log.add(_text(frame.header.get("message")))
+            elif frame.kind is FrameKind.FAILURE:
+                self._end.wall = frame.header
+            else:
+                self._end.process = frame.header
+        if self._end.result is None:
+            calls.interrupt()
+
+    def _pause(self, deadline: float | None) -> float:
+        if deadline is None or self._end.stopped is not None:
+            return _TICK_SECONDS
+        return min(_TICK_SECONDS, max(0.0, deadline - time.monotonic()))
+
+    def _give_up(self, why: str, calls: CallHandler) -> None:
+        self._end.stopped = why
+        self._kill()
+        calls.interrupt()
+
+    def _kill(self) -> None:
+        """The warden kills all of the job when it reads the end of the status socket; its reports still arrive."""
+        with contextlib.suppress(OSError):
+            self._status_socket.shutdown(socket.SHUT_WR)
+
+
+class _Pieces:
+    """DATA frames, written to a file."""
+
+    def __init__(self, path: Path, limit: int) -> None:
+        self.path = path
+        self._left = limit
+        self._file: Any = None
+
+    def __enter__(self) -> _Pieces:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    @property
+    def any(self) -> bool:
+        return self._file is not None
+
+    def add(self, piece: bytes) -> bool:
+        """False when it is too much."""
+        self._left -= len(piece)
+        if self._left < 0:
+            return False
+        if self._file is None:
+            self._file = self.path.open("xb")
+        self._file.write(piece)
+        return True
+
+
+class _BoundedLog:
+    """Of all that a job logs and prints: so many lines, and the number of the rest. Thread-safe."""
+
+    def __init__(self, on_log: Callable[[str], None]) -> None:
+        self._on_log = on_log
+        self._lines = 0
+        self._text = 0
+        self._dropped = 0
+        self._lock = threading.Lock()
+
+    def add(self, message: str) -> None:
+        message = message[:_LONGEST_LOG]
+        with self._lock:
+            if self._lines >= _MOST_LOG_LINES or self._text + len(message) > _MOST_LOG_TEXT:
+                self._dropped += 1
+                return
+            self._lines += 1
+            self._text += len(message)
+            self._on_log(message)
+
+    def finish(self) -> None:
+        if self._dropped:
+            self._on_log(f"… and {self._dropped} more lines that are not shown: it logged too much")
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _result(frame: LinkFrame, pieces: _Pieces) -> JobResult:
+    kind = frame.header.get("kind")
+    if kind not in _RESULT_KINDS or (kind == "arrow") is not pieces.any or (kind != "plan" and frame.body):
+        raise ValueError("a result that is none")
+    if kind == "plan":
+        return JobResult("plan", plan=frame.body)
+    if kind == "arrow":
+        return JobResult("arrow", arrow=pieces.path)
+    return JobResult("value", value=frame.header.get("value"))

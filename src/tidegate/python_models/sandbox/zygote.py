@@ -1,0 +1,101 @@
+"""The process that jobs are forks of. It has the imports that they need, and never runs code of a project.
+
+It is started without the environment and the open files of Tidegate, and knows no password.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import signal
+import socket
+import sys
+import time
+from dataclasses import replace
+from typing import Any
+
+from tidegate.python_models.sandbox.readable_paths import mapped_libraries
+from tidegate.python_models.sandbox.resource_limits import JobLimits
+from tidegate.python_models.sandbox.wall_trial import find_walls, missing_protection
+from tidegate.python_models.sandbox.walls import WallPlan
+from tidegate.python_models.sandbox.warden import guard_job
+
+__all__ = ["main"]
+
+_LONGEST_MESSAGE = 1 << 17
+
+
+def main() -> None:
+    """Standard input is the control socket. Ends when its other end is closed."""
+    control = _take_control()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for Tidegate, which then closes the socket
+    settings = json.loads(control.recv(_LONGEST_MESSAGE))
+    started = time.monotonic()
+    try:
+        for name in settings["preload"]:
+            importlib.import_module(name)
+        plan = _plan(settings)
+        found = find_walls(plan, guard_job, settings["without"])
+    except Exception as error:
+        _send(control, {"error": f"{type(error).__name__}: {error}"})
+        return
+    plan = replace(plan, walls=found.active)
+    gc.collect()
+    gc.freeze()
+    walls = [[wall.name, wall.active, wall.detail] for wall in found.walls]
+    threads = len(os.listdir("/proc/self/task"))
+    _send(
+        control,
+        {
+            "walls": walls,
+            "missing": missing_protection(found),
+            "seconds": time.monotonic() - started,
+            "threads": threads,
+        },
+    )
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    _serve(control, plan)
+
+
+def _take_control() -> socket.socket:
+    control = socket.socket(fileno=os.dup(0))
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return control
+
+
+def _plan(settings: dict[str, Any]) -> WallPlan:
+    return WallPlan(
+        walls=frozenset(),
+        limits=JobLimits(**settings["limits"]),
+        readable=[*settings["readable"], *mapped_libraries()],
+        root=settings["root"],
+        scratch=settings["scratch"],
+        canary=settings["canary"],
+    )
+
+
+def _serve(control: socket.socket, plan: WallPlan) -> None:
+    zygote = os.getpid()
+    while True:
+        message, files, _, _ = socket.recv_fds(control, _LONGEST_MESSAGE, 2)
+        if not message:
+            return
+        job = json.loads(message)
+        end, status = (socket.socket(fileno=each) for each in files)
+        if os.fork() == 0:
+            control.close()
+            guard_job(replace(plan, scratch=job["scratch"]), end, status, zygote)
+        end.close()
+        status.close()
+
+
+def _send(control: socket.socket, message: dict[str, Any]) -> None:
+    control.send(json.dumps(message).encode())
+
+
+if sys.platform != "linux":
+    raise ImportError("the sandbox needs Linux")
