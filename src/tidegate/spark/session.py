@@ -17,6 +17,7 @@ from tidegate.redaction import log_pattern
 from tidegate.spark.class_archive import ensure_class_archive
 from tidegate.spark.jars import Jar, ensure_jars
 from tidegate.spark.java import find_java
+from tidegate.spark.java_options import java_options
 from tidegate.spark.jvm import forget_spark, in_thread, is_connected, running_jvm, start_jvm
 from tidegate.spark.project_jars import connection_jars
 from tidegate.spark.s3a import s3a_conf, uses_s3
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["child_session", "interrupt", "local_cores", "open_spark", "start_session", "temporary_conf", "use_pool"]
 
 SPARK_LOG = "spark.log"
+_LOG4J_FILE = "log4j2.properties"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _EXTENSIONS = "spark.sql.extensions"
 _ICEBERG_EXTENSION = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
@@ -76,7 +78,7 @@ def start_session(
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     try:
         log_dir.mkdir(parents=True, exist_ok=True)
-        (log_dir / "log4j2.properties").write_text(_LOG4J)
+        (log_dir / _LOG4J_FILE).write_text(_LOG4J)
         log = (log_dir / SPARK_LOG).open("ab")
     except OSError as error:
         raise SetupError(
@@ -168,17 +170,8 @@ def _conf(
         if key in conf and key in own:  # a project adds to what Tidegate needs, and does not replace it
             own[key] = separator.join([conf[key], own[key]])
     conf.update(own)
-    conf[_JAVA_OPTIONS] = " ".join([*_java_options(log_dir, archive), *filter(None, [conf.get(_JAVA_OPTIONS)])])
+    conf[_JAVA_OPTIONS] = java_options(log_dir / _LOG4J_FILE, archive, conf.get(_JAVA_OPTIONS, ""))
     return conf
-
-
-def _java_options(log_dir: Path, archive: Path | None) -> list[str]:
-    # An XML document names a DTD, and xpath() would fetch it, from any file or host.
-    options = [
-        "-Djavax.xml.accessExternalDTD=",
-        f"-Dlog4j2.configurationFile={(log_dir / 'log4j2.properties').as_uri()}",
-    ]
-    return options if archive is None else [*options, f"-XX:SharedArchiveFile={archive}"]
 
 
 def local_cores(master: str) -> int:

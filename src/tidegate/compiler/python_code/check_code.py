@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterator
 from tidegate.compiler.python_code.code_problem import CodeProblem
 from tidegate.compiler.python_code.code_tree import DEEPEST, CodeTree, NestedTooDeeplyError
 from tidegate.compiler.python_code.definition_rules import check_definition
-from tidegate.compiler.python_code.name_rules import NameRules
 from tidegate.compiler.python_code.encoding_rules import check_text
+from tidegate.compiler.python_code.name_rules import NameRules
 from tidegate.compiler.python_code.text_rules import check_texts
 
 __all__ = ["SYNTAX", "check_source"]
