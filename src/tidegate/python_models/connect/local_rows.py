@@ -1,0 +1,34 @@
+"""How many bytes of rows one model may make itself, and take out of Spark."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from tidegate.amounts import size
+from tidegate.python_models.connect.plan_functions import refusal
+
+__all__ = ["LocalRows"]
+
+_ADVICE = (
+    "work on the rows inside Spark (its functions, mapInPandas, groupBy().applyInPandas()), take less of them, "
+    "or raise local_rows in [sandbox]"
+)
+
+
+class LocalRows:
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._taken = 0
+        self._made: dict[bytes, int] = {}
+
+    def take(self, count: int) -> None:
+        """Bytes of a result on its way to the model. Raises CallRefusedError past the limit."""
+        self._taken += count
+        if self._taken > self.limit:
+            raise refusal(f"the model takes more than {size(self.limit)} of rows out of Spark: {_ADVICE}")
+
+    def make(self, data: bytes) -> None:
+        """Rows that are part of a plan; the same rows in several plans count once."""
+        self._made.setdefault(sha256(data).digest(), len(data))
+        if sum(self._made.values()) > self.limit:
+            raise refusal(f"the model makes more than {size(self.limit)} of rows itself: {_ADVICE}")
