@@ -84,8 +84,9 @@ class WallPlan:
             self._raise(f"{name} namespace", lambda kind=kind: privileges.enter_namespace(kind))  # type: ignore[misc]
         self._raise("ipc namespace", self._hide_host_name)
         self._raise("mount namespace", self._change_root)
-        if "mount namespace" not in self.walls and self._user is not None:
-            os.chown(self.scratch, self._user, self._user)
+        if "mount namespace" not in self.walls and os.getuid() == 0:
+            owner = self._user or 0
+            os.chown(self.scratch, owner, owner)
         os.chdir(self.own_folder)
         privileges.die_with_parent()
 
