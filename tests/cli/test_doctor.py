@@ -75,3 +75,9 @@ def test_files_that_main_refers_to_and_that_are_gone_are_found(project: Path, ti
     assert outcome.code == 1
     assert "silver.orders: a data file of snapshot" in outcome.out
     assert "fix: restore the file from a backup of the warehouse, or rebuild the table" in outcome.out
+
+
+def test_the_walls_of_the_sandbox_are_listed(project: Path, tidegate: Call) -> None:
+    found = findings(tidegate("doctor", "--json").document)["sandbox"]
+    assert found["status"] == "ok"
+    assert "no new privileges" in found["detail"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -87,6 +88,7 @@ def _machine() -> Iterator[DoctorFinding]:
     yield from _packages()
     yield _java()
     yield from _jars(JARS)
+    yield _sandbox()
 
 
 def _python() -> DoctorFinding:
@@ -130,6 +132,21 @@ def _jars(jars: tuple[Jar, ...]) -> Iterator[DoctorFinding]:
         else:
             fix = f"Delete {status.path}; the next run fetches it again."
             yield DoctorFinding("jar", "warn", f"{status.jar.file_name} is damaged", fix)
+
+
+def _sandbox() -> DoctorFinding:
+    """The walls that this machine can put up around Python of a project. Only projects with such code need them."""
+    from tidegate.config.sandbox_settings import SandboxSection
+    from tidegate.python_models.sandbox.sandbox import Sandbox
+
+    try:
+        with tempfile.TemporaryDirectory() as folder, Sandbox(SandboxSection(), Path(folder), preload=()) as sandbox:
+            walls = sandbox.walls()
+    except TidegateError as error:
+        return DoctorFinding("sandbox", "warn", error.message, error.remedy or "")
+    active = ", ".join(wall.name for wall in walls if wall.active)
+    absent = "".join(f"; not {wall.name}: {wall.detail}" for wall in walls if not wall.active)
+    return DoctorFinding("sandbox", "ok", f"{active}{absent}")
 
 
 def _project(workspace: Workspace) -> Iterator[DoctorFinding]:

@@ -78,10 +78,6 @@ class Sandbox:
         """Raises SandboxMissingError where those that are there do not suffice."""
         return self._ready().walls()
 
-    def every_wall(self) -> tuple[Wall, ...]:
-        """As `walls`, also where they do not suffice."""
-        return self._process().walls()
-
     def run(
         self,
         job: SandboxJob,
