@@ -46,9 +46,15 @@ def refuse_unknown_variables(project: LoadedProject, settings: Settings, cli_var
 def _variables_used(project: LoadedProject) -> frozenset[str] | None:
     templates = templates_of(project.macros)
     sources = {macro.source for macro in project.macros}
-    for model in project.models:
-        sources |= {model.source, *(test.source for test in model.sql_tests)}
     used: set[str] = set()
+    for model in project.models:
+        sources.update(test.source for test in model.sql_tests)
+        if model.python is None:
+            sources.add(model.source)
+        elif model.python.variables is None:
+            return None
+        else:
+            used |= model.python.variables
     for source in sources:
         names = templates.variables(source)
         if names is None:

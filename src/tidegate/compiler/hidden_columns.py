@@ -1,4 +1,8 @@
-"""Columns whose values are redacted: masked ones, those tagged `pii`, and columns derived from those."""
+"""Columns whose values are redacted: masked ones, those tagged `pii`, and columns derived from those.
+
+What the code of a Python model does with a column is not known: where it reads one that is tagged `pii`, each of its
+own may hold it, unless it is tagged `public`.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +18,13 @@ __all__ = ["has_errors_upstream", "hidden_columns", "hidden_in_query", "hidden_i
 _Node = tuple[str, str]
 
 
-def hidden_columns(compiled: Compiled, table: TableName) -> frozenset[str]:
-    """In lower case. A masked column is unreadable in its table, so columns that are derived from it are not hidden."""
+def hidden_columns(compiled: Compiled, table: TableName, columns: Collection[str] = ()) -> frozenset[str]:
+    """In lower case. A masked column is unreadable in its table, so columns that are derived from it are not hidden.
+
+    `columns`: those that the table has, of which the project may not know all.
+    """
     model = _model_of(compiled, table) if compiled.tagged else None
-    return _Search(compiled).hidden(model) if model is not None else frozenset()
+    return _Search(compiled).hidden(model, columns) if model is not None else frozenset()
 
 
 def hidden_in_table(compiled: Compiled | None, table: TableName, columns: Collection[str]) -> frozenset[str]:
@@ -28,13 +35,17 @@ def hidden_in_table(compiled: Compiled | None, table: TableName, columns: Collec
         table = table.beside_quarantine or table
     if compiled is None or (compiled.tagged and has_errors_upstream(compiled, table)):
         return frozenset(name.lower() for name in columns)
-    return hidden_columns(compiled, table)
+    return hidden_columns(compiled, table, columns)
 
 
 def touches_hidden_columns(compiled: Compiled, model: CompiledModel) -> bool:
     """Whether the model reads hidden columns, or has some in its result."""
+    if not compiled.tagged:
+        return False
+    search = _Search(compiled)
     tables = (model.model.table, *model.depends_on, *model.inlined)
-    return any(hidden_columns(compiled, table) for table in tables)
+    models = [other for table in tables if (other := _model_of(compiled, table)) is not None]
+    return any(search.hidden(other) or search.passes_on(other) for other in models)
 
 
 def has_errors_upstream(compiled: Compiled, table: TableName) -> bool:
@@ -68,17 +79,20 @@ def hidden_in_query(compiled: Compiled, sql: str) -> frozenset[str]:
     if isinstance(query, SqlFault):
         return frozenset()
     sources: dict[int, QuerySource] = {}
-    hidden: dict[str, frozenset[str]] = {}
+    models: dict[str, CompiledModel] = {}
     for reference in query.references:
         model = _model_of(compiled, TableName(*reference.parts)) if len(reference.parts) == 3 else None
         if model is not None:
             key = str(model.model.table)
-            hidden[key] = hidden_columns(compiled, model.model.table)
+            models[key] = model
             sources[id(reference.node)] = QuerySource(key, visible_columns(model.model, model.relation), open=True)
-    names = frozenset[str]().union(*hidden.values())
-    if not names:
-        return names
+    search = _Search(compiled)
+    if not any(search.hidden(model) or search.passes_on(model) for model in models.values()):
+        return frozenset()
     edges = analyze(query.tree, sources).edges
+    read = {key: {edge.origin.column for edge in edges if edge.origin.table == key} for key in models}
+    hidden = {key: search.hidden(model, read[key]) for key, model in models.items()}
+    names = frozenset[str]().union(*hidden.values())
     return names | {e.column.lower() for e in edges if e.origin.column.lower() in hidden.get(e.origin.table, ())}
 
 
@@ -90,12 +104,33 @@ class _Search:
         self._tables: dict[str, CompiledModel | None] = {}
         self._origins: dict[str, dict[str, list[_Node]]] = {}
         self._clean: set[_Node] = set()
+        self._passing: dict[TableName, bool] = {}
 
-    def hidden(self, model: CompiledModel) -> frozenset[str]:
+    def hidden(self, model: CompiledModel, columns: Collection[str] = ()) -> frozenset[str]:
         masked = _masked(model)
-        names = masked | {name for name in self._names(model) if name not in masked and self._is_pii(model, name)}
+        known = self._names(model) | {column.lower() for column in columns}
+        names = masked | {name for name in known if name not in masked and self._is_pii(model, name)}
         # A record that could not be parsed has its values in its text.
         return frozenset(names | {RECORD_TEXT} if names and model.bad_records else names)
+
+    def passes_on(self, model: CompiledModel) -> bool:
+        """Whether a column of it that the project does not know may be personal: Python code gave it."""
+        table = model.model.table
+        if table not in self._passing:
+            self._passing[table] = False  # in a circle
+            if model.code is not None:
+                self._passing[table] = self._reads_pii(model)
+            elif not model.relation.complete:
+                self._passing[table] = any(map(self.passes_on, self._read_by(model)))
+        return self._passing[table]
+
+    def _reads_pii(self, model: CompiledModel) -> bool:
+        """Its code is given readable personal values."""
+        return any(self.hidden(other) - _masked(other) or self.passes_on(other) for other in self._read_by(model))
+
+    def _read_by(self, model: CompiledModel) -> list[CompiledModel]:
+        tables = (*model.depends_on, *model.inlined)
+        return [other for table in tables if (other := self._model(str(table))) is not None]
 
     def _is_pii(self, model: CompiledModel, column: str) -> bool:
         start = (str(model.model.table), column)
@@ -109,7 +144,7 @@ class _Search:
             tags = owner.model.settings.column_tags
             if has_tag(tags, node[1], PUBLIC):
                 continue
-            if has_tag(tags, node[1], PII):
+            if has_tag(tags, node[1], PII) or (owner.code is not None and self.passes_on(owner)):
                 return True
             fresh = [o for o in self._origins_of(owner, node[1]) if o not in visited and o not in self._clean]
             visited.update(fresh)
@@ -126,7 +161,7 @@ class _Search:
             for edge in model.edges:
                 if edge.kind is not EdgeKind.CONDITION:
                     index.setdefault(edge.column.lower(), []).append((edge.origin.table, edge.origin.column.lower()))
-        if column not in index and not model.relation.complete:
+        if column not in index and not model.relation.complete and model.code is None:
             # A column that comes through `*` keeps its name.
             return [(str(other), column) for other in (*model.depends_on, *model.inlined)]
         return index.get(column, [])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -189,7 +189,18 @@ def compile_project(
             models, waves_of(built), project, settings, broken=broken, tagged=tagged, chunk_tables=delta
         )
         diagnostics |= set(lint(compiled, models.around_stars()))
-        return replace(compiled, diagnostics=in_order(diagnostics))
+        return replace(compiled, diagnostics=in_order(_in_its_language(work, diagnostics)))
+
+
+def _in_its_language(work: CompilationState, diagnostics: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """A directive that is suggested for a Python file begins as comments do there."""
+    in_python = {work.short(model.table) for model in work.project.models if model.python is not None}
+    for diagnostic in diagnostics:
+        fix, span = diagnostic.suggestion, diagnostic.span
+        if fix and "-- @" in fix and diagnostic.model in in_python and not (span and span.file.endswith(".sql")):
+            yield replace(diagnostic, suggestion=fix.replace("-- @", "# @"))
+        else:
+            yield diagnostic
 
 
 @contextmanager

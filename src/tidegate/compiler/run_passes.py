@@ -19,6 +19,7 @@ from tidegate.compiler.digests import Digests
 from tidegate.compiler.drafts import CompilationState, Draft, DraftStage, Outcome
 from tidegate.compiler.passes.check_rules import check_checks
 from tidegate.compiler.passes.code_names import read_code, resolve_code
+from tidegate.compiler.passes.code_rules import check_code_reads
 from tidegate.compiler.passes.contract_rules import check_contracts
 from tidegate.compiler.passes.graph import waves_of
 from tidegate.compiler.passes.incremental_reads import check_reading
@@ -113,6 +114,7 @@ MODEL_PASSES: tuple[ModelPass, ...] = (
     type_columns,
     check_query,
     check_reading,
+    check_code_reads,
     check_output,
     mask_columns,
     check_contracts,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Iterator
 
 from tidegate.names import nearest
@@ -26,7 +27,9 @@ _ENTRY = "write `def model(tg):` that returns its rows, or set `result`"
 
 def read_python(text: str, file: str) -> PythonSource:
     try:
-        tree = ast.parse(text, file)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text, file)
     except SyntaxError as error:
         message = f"this is not Python: {error.msg}"
         place = Place(file, error.lineno or 1, error.offset or 1)

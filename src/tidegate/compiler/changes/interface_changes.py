@@ -288,7 +288,10 @@ def _span(change: InterfaceChange, compiled: Compiled) -> Span | None:
     if compiled_model is None:
         return None
     model = compiled_model.model
-    offset = offset_in_source(model.source, change.column) if change.column else _directive(model, change.kind)
+    if change.column is None:
+        offset = _directive(model, change.kind)
+    else:
+        offset = offset_in_source(model.source, change.column) if model.python is None else None
     if offset is None:
         return Span(model.file, 1)
     return Span(model.file, *line_and_column(model.source, offset))
@@ -297,5 +300,5 @@ def _span(change: InterfaceChange, compiled: Compiled) -> Span | None:
 def _directive(model: Model, kind: ChangeKind) -> int | None:
     """The place of the setting, if it is in the file's own header."""
     names = "|".join(_SETTINGS.get(kind, ()))
-    match = re.search(rf"^\s*--\s*(@(?:{names}))\s*:", model.source.replace("\r\n", "\n"), re.MULTILINE)
+    match = re.search(rf"^\s*{model.directive}\s*(@(?:{names}))\s*:", model.source.replace("\r\n", "\n"), re.MULTILINE)
     return match.start(1) if names and match else None

@@ -41,6 +41,8 @@ def check_reading(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
         return
     reads, traits = _collected(work, draft), draft.model.settings.traits
     yield from _intervals(work, draft, reads)
+    if draft.python is not None:
+        return
     if draft.content.names & WATERMARK_NAMES or traits.reads_all_files:
         return
     appends = traits.deltas is Deltas.INSERTED
@@ -144,6 +146,9 @@ def _collected(work: CompilationState, draft: Draft) -> _Reads:
     visited = {(draft.model.table, True)}
     while waiting:
         part, driving = waiting.pop(0)
+        if part.python is not None:
+            # Of a zone the code is given the files that are new.
+            reads.driving |= part.landings
         for rendering, facts in part.facts:
             if driving:
                 reads.drivers.append((part, rendering, facts))

@@ -101,7 +101,7 @@ class CheckRunner:
         metadata = self.lake.metadata(table)
         columns = relation_of(metadata.fields) if metadata is not None else Relation(())
         questions = [self._question(model, check, columns, written) for check in checks]
-        hidden = self._hidden(table, questions)
+        hidden = self._hidden(table, questions, [column.name for column in columns.columns])
         former = former_version(metadata) if isinstance(metadata, TableMetadata) else None
         answers = iter(
             evaluate_checks(
@@ -159,12 +159,15 @@ class CheckRunner:
             return CheckQuery(check, form, concerning=written)
         return CheckQuery(check, form)
 
-    def _hidden(self, table: TableName, questions: Sequence[CheckQuery | CheckAnswer]) -> frozenset[str]:
+    def _hidden(
+        self, table: TableName, questions: Sequence[CheckQuery | CheckAnswer], columns: Sequence[str]
+    ) -> frozenset[str]:
         """Columns to redact in samples: hidden columns of the table, and columns that queries derive from hidden
         ones."""
         forms = (one.form for one in questions if isinstance(one, CheckQuery))
         queries = (form.sql.replace("{table}", table.quoted) for form in forms if isinstance(form, QueryRule))
-        return hidden_columns(self.compiled, table).union(*(hidden_in_query(self.compiled, sql) for sql in queries))
+        derived = (hidden_in_query(self.compiled, sql) for sql in queries)
+        return hidden_columns(self.compiled, table, columns).union(*derived)
 
     def _form(self, table: TableName, check: Check, columns: Relation) -> CheckRule:
         if check.call is not None:

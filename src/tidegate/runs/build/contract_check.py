@@ -178,7 +178,7 @@ class _RowCheck:
         run, table = self.run, self.model.model.table
         forms = (question.query.form for question in questions)
         derived = (self._hidden_in(form.sql) for form in forms if isinstance(form, QueryRule))
-        hidden = hidden_columns(run.compiled, table).union(*derived)
+        hidden = hidden_columns(run.compiled, table, self.metadata.column_names).union(*derived)
         answers = evaluate_checks(
             self.session,
             table.quoted,

@@ -328,7 +328,7 @@ class TableBuild:
             # A table that is rebuilt because a file of it is gone is not what it was, though no row differs.
             has_readers=bool(readers) and not is_damaged(run, self.table),
             as_difference=as_difference(self.model, replace(self.facts, decision=self.decision), readers, run.lake),
-            hidden=hidden_columns(run.compiled, self.table),
+            hidden=hidden_columns(run.compiled, self.table, frame.columns),
             profiled=run.settings.run.profiles,
             stamp=self.stamp,
             expected_rows=max((m.total_records for m in self.facts.inputs.metadata.values()), default=0),
