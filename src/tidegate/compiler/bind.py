@@ -12,7 +12,7 @@ from sqlglot import exp
 from sqlglot.tokens import TokenType
 
 from tidegate.checks.check_values import Check
-from tidegate.compiler.compiled import BoundQuery, Compiled, RunValues, TableRead
+from tidegate.compiler.compiled import BoundQuery, Compiled, FunctionRead, RunValues, TableRead
 from tidegate.compiler.drafts import templates_of
 from tidegate.compiler.external_tables import landing_read
 from tidegate.compiler.sql.permitted import Permissions
@@ -23,6 +23,7 @@ from tidegate.compiler.table_index import TableIndex
 from tidegate.errors import QueryError
 from tidegate.names import TableName, quote
 from tidegate.project import Materialized, Model
+from tidegate.project.lib_functions import arguments_of
 from tidegate.project.template_names import Rendered, TemplateContext, TemplateProblem
 
 __all__ = ["bind", "bind_reference", "bind_test"]
@@ -64,7 +65,8 @@ class _Binder:
         rendered = self._render(model, source, file)
         spark = self.compiled.settings.spark
         functions = spark.function_names
-        query = parse_permitted(rendered.text, Permissions(functions, spark.allow_code and not is_test))
+        own = frozenset[str]() if is_test else frozenset(self.compiled.project.functions)
+        query = parse_permitted(rendered.text, Permissions(functions, spark.allow_code and not is_test, own))
         if isinstance(query, SqlFault):
             remedy = query.suggestion or "look at the template: with this run's values it gives other SQL"
             raise QueryError(query.message, where=file, remedy=remedy)
@@ -77,6 +79,7 @@ class _Binder:
             if name:
                 at = _end_of_sample(query, reference)
                 edits.append(Edit(at, at, f" AS {quote(name)}"))
+        edits += self._calls(query, file)
         sql, reads = apply_edits(query.text, edits, query.start if inline else 0, query.end)
         return BoundQuery(sql, reads, _columns(query.tree))
 
@@ -140,6 +143,17 @@ class _Binder:
             else:
                 read = TableRead(0, len(table.quoted), reference.alias, reference.driving, table=table)
                 yield reference, Edit(reference.start, reference.end, table.quoted, (read,))
+
+    def _calls(self, query: ParsedQuery, file: str) -> Iterator[Edit]:
+        for call in query.calls:
+            function = self.compiled.project.functions[call.name.lower()]
+            try:
+                arguments = arguments_of(function, call.arguments or ())
+            except ValueError as error:
+                raise QueryError(f"with this run's values: {error}", where=file) from None
+            text = f"`lib`.{quote(function.name)}"
+            read = TableRead(0, len(text), call.alias, call.driving, function=FunctionRead(function.name, arguments))
+            yield Edit(call.start, call.end, text, (read,))
 
     def _inlined(self, reference: TableReference, table: TableName) -> Edit:
         model = self.compiled.models[table].model

@@ -11,8 +11,9 @@ from tidegate.amounts import plural
 from tidegate.checks.check_values import Check
 from tidegate.config import Settings, ZoneSettings
 from tidegate.datatypes import NOTHING_KNOWN, Relation
-from tidegate.names import TableName, quote
+from tidegate.names import TableName, literal, quote
 from tidegate.project import LoadedProject, Materialized, Model
+from tidegate.project.lib_functions import FunctionValue
 
 if TYPE_CHECKING:
     from tidegate.contracts.ingestion import Ingestion
@@ -28,6 +29,7 @@ __all__ = [
     "DiagnosticSeverity",
     "Edge",
     "EdgeKind",
+    "FunctionRead",
     "LandingRead",
     "Origin",
     "RunValues",
@@ -156,6 +158,8 @@ class CompiledModel:
     """Changes with everything that decides the outcome of the checks; empty without any."""
     bad_records: bool = False
     """Records of its landing zones that cannot be parsed go to its quarantine."""
+    functions: tuple[FunctionRead, ...] = ()
+    """Table functions of the project that it calls: sources outside the lake."""
     code: CodeReads | None = None
     """Of a Python model: what its code does with its inputs is not known."""
 
@@ -235,10 +239,29 @@ class LandingRead:
 
 
 @dataclass(frozen=True, slots=True)
+class FunctionRead:
+    """One call of a table function of the project."""
+
+    name: str
+
+    arguments: tuple[tuple[str, FunctionValue], ...]
+    """By the names of its parameters."""
+
+    @property
+    def key(self) -> str:
+        """As it is recorded and shown: `gam_report(year => '2024')`."""
+        return f"{self.name}({', '.join(f'{name} => {_constant(value)}' for name, value in self.arguments)})"
+
+
+def _constant(value: FunctionValue) -> str:
+    return literal(value) if isinstance(value, str) else "NULL" if value is None else str(value).lower()
+
+
+@dataclass(frozen=True, slots=True)
 class TableRead:
     """One place in `BoundQuery.sql` that reads a table: `sql[start:end]` is its name (fully qualified, quoted).
 
-    Exactly one of `table` and `landing` is set.
+    Exactly one of `table`, `landing` and `function` is set.
     """
 
     start: int
@@ -250,6 +273,14 @@ class TableRead:
     UNION), so its rows become result rows; the others are looked up."""
     table: TableName | None = None
     landing: LandingRead | None = None
+    function: FunctionRead | None = None
+
+    @property
+    def name(self) -> str:
+        """Without what stands before the last dot."""
+        if self.table is not None:
+            return self.table.name
+        return self.landing.zone if self.landing else self.function.name if self.function else "t"
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,8 +298,7 @@ class BoundQuery:
             relation = replacement(read)
             if relation is None:
                 continue
-            name = read.table.name if read.table else read.landing.zone if read.landing else "t"
-            alias = "" if read.alias else f" AS {quote(name)}"
+            alias = "" if read.alias else f" AS {quote(read.name)}"
             text += [self.sql[last : read.start], relation, alias]
             last = read.end
         return "".join([*text, self.sql[last:]])

@@ -42,6 +42,8 @@ class Digests:
             work.settings.lake.catalog,
             sorted(work.own_functions),
             work.settings.spark.allow_code,
+            sorted((name, function.digest) for name, function in work.project.functions.items()),
+            sorted(work.project.function_names),
             (work.settings.sandbox.mode, work.settings.sandbox.trusted, work.settings.sandbox.imports),
             work.is_lenient,
             sorted((name, source.kind) for name, source in work.settings.sources.items()),

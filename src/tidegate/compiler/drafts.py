@@ -11,7 +11,16 @@ from typing import NamedTuple
 
 from tidegate.checks.check_registry import row_constraints
 from tidegate.checks.check_values import Check
-from tidegate.compiler.compiled import CodeReads, Diagnostic, DiagnosticSeverity, Edge, LandingRead, Origin, Span
+from tidegate.compiler.compiled import (
+    CodeReads,
+    Diagnostic,
+    DiagnosticSeverity,
+    Edge,
+    FunctionRead,
+    LandingRead,
+    Origin,
+    Span,
+)
 from tidegate.compiler.external_tables import ExternalTables
 from tidegate.compiler.query_facts import QueryFacts
 from tidegate.compiler.sql.locate import locate, offset_of_output
@@ -83,6 +92,8 @@ class DraftContent:
     renderings: list[Rendering] = field(default_factory=list)
     """One, or two where a later run renders other SQL than the first."""
     landing_reads: list[LandingRead] = field(default_factory=list)
+    functions: list[FunctionRead] = field(default_factory=list)
+    """The table functions of the project that it calls, each call once."""
     relation: Relation | None = None
     """Its columns, as far as they are known; None before they were analyzed, or where that failed."""
     edges: tuple[Edge, ...] = ()
@@ -292,8 +303,9 @@ class CompilationState:
 
     def permissions(self, draft: Draft | None = None) -> Permissions:
         """`draft`: the owner of the text; a model may do more than a test, a check or a mask."""
-        code = draft is not None and draft.test is None and self.settings.spark.allow_code
-        return Permissions(self.own_functions, code)
+        is_model = draft is not None and draft.test is None
+        tables = frozenset(self.project.functions) if is_model else frozenset[str]()
+        return Permissions(self.own_functions, is_model and self.settings.spark.allow_code, tables)
 
     @property
     def is_lenient(self) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from tidegate.compiler.compiled import FunctionRead
 from tidegate.compiler.drafts import CompilationState, Draft
 from tidegate.names import TableName
 from tidegate.project import Materialized
 
 __all__ = [
     "ephemeral_through",
+    "functions_through",
     "is_deterministic",
     "reads_bad_records",
     "sources_through",
@@ -41,6 +43,14 @@ def tables_through(work: CompilationState, draft: Draft) -> frozenset[TableName]
 
 def zones_through(work: CompilationState, draft: Draft) -> frozenset[str]:
     return draft.landings.union(*(other.landings for other in ephemeral_through(work, draft)))
+
+
+def functions_through(work: CompilationState, draft: Draft) -> tuple[FunctionRead, ...]:
+    """The calls of table functions of the project, each once."""
+    found = dict.fromkeys(draft.content.functions)
+    for other in ephemeral_through(work, draft):
+        found |= dict.fromkeys(other.content.functions)
+    return tuple(found)
 
 
 def sources_through(work: CompilationState, draft: Draft) -> frozenset[TableName]:

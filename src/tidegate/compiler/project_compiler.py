@@ -17,6 +17,7 @@ from tidegate.compiler.external_tables import ExternalTables
 from tidegate.compiler.fingerprints import fingerprint
 from tidegate.compiler.inlining import (
     ephemeral_through,
+    functions_through,
     is_deterministic,
     reads_bad_records,
     sources_through,
@@ -28,6 +29,7 @@ from tidegate.compiler.passes.check_rules import check_other_tables
 from tidegate.compiler.passes.contract_sources import check_contract_sources
 from tidegate.compiler.passes.graph import find_cycles, order_tests, waves_of
 from tidegate.compiler.passes.incremental_reads import check_archives
+from tidegate.compiler.passes.lib_calls import check_function_names
 from tidegate.compiler.passes.lints import lint
 from tidegate.compiler.passes.project_problems import report_problems, report_sources
 from tidegate.compiler.passes.python_code import check_code_files
@@ -106,6 +108,7 @@ def _assemble(work: CompilationState, draft: Draft) -> CompiledModel:
         checks=checks,
         checks_digest=digest_of(checks) if checks else "",
         bad_records=reads_bad_records(work, draft),
+        functions=functions_through(work, draft),
         code=_code(work, draft),
     )
 
@@ -132,8 +135,13 @@ def _fingerprint(work: CompilationState, draft: Draft, inlined: dict[str, str] |
         model.masks,
         _quarantine_digest(model),
         conf,
-        code_definition(draft.python) if draft.python is not None else (),
+        (*(code_definition(draft.python) if draft.python is not None else ()), *_functions_definition(work, draft)),
     )
+
+
+def _functions_definition(work: CompilationState, draft: Draft) -> Iterator[str]:
+    for name in sorted({read.name.lower() for read in draft.content.functions}):
+        yield f"{name} {work.project.functions[name].digest}"
 
 
 def _quarantine_digest(model: Model) -> str:
@@ -157,6 +165,7 @@ PROJECT_PASSES: tuple[ProjectPass, ...] = (
     find_cycles,
     check_unit_tests,
     check_code_files,
+    check_function_names,
 )
 
 

@@ -12,7 +12,7 @@ from sqlglot.tokens import TokenType
 
 from tidegate.compiler.sql.aliases import Anonymous, without_aliases
 from tidegate.compiler.sql.function_calls import calls_unknown_function, first_change
-from tidegate.compiler.sql.queries import ParsedQuery, TableReference
+from tidegate.compiler.sql.queries import ParsedQuery, TableCall, TableReference
 from tidegate.compiler.sql.scopes import cte_of, driving_path, offset_of, sources_of, visible_name
 from tidegate.project.template_names import LandingCall
 
@@ -76,6 +76,8 @@ class QueryFacts:
     ctes: frozenset[str]
     star: bool
     """The result takes whatever columns its input has."""
+    calls: tuple[TableCall, ...] = ()
+    """Of table functions of the project."""
 
     @property
     def deterministic(self) -> bool:
@@ -100,6 +102,7 @@ def facts_of(query: ParsedQuery, landings: tuple[LandingCall, ...]) -> QueryFact
         both_ways=_both_ways(query),
         ctes=frozenset(cte.alias.lower() for cte in query.nodes[exp.CTE]),
         star=takes_all_columns(query.tree, {call.placeholder for call in landings}),
+        calls=tuple(replace(call, node=None) for call in query.calls),
     )
 
 

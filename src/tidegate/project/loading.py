@@ -29,6 +29,7 @@ from tidegate.project.declared_checks import (
     read_quality_test,
 )
 from tidegate.project.directives import Directive, read_directives, read_python_directives
+from tidegate.project.lib_functions import LIB_FOLDER, LibFunctions, lib_files, read_lib_functions
 from tidegate.project.model import CodeFile, LoadedProject, Materialized, Model, ModelSettings
 from tidegate.project.model_files import MACROS_FOLDER, MODEL_FOLDERS, ModelFiles, contract_files, discover
 from tidegate.project.python_source import PythonSource
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PROJECT_FOLDERS", "load_project"]
 
-PROJECT_FOLDERS = (*MODEL_FOLDERS, MACROS_FOLDER, MASKS_FOLDER, CHECKS_FOLDER, TESTS_FOLDER)
+PROJECT_FOLDERS = (*MODEL_FOLDERS, MACROS_FOLDER, MASKS_FOLDER, CHECKS_FOLDER, TESTS_FOLDER, LIB_FOLDER)
 
 
 def load_project(settings: Settings, texts: Texts | None = None) -> LoadedProject:
@@ -54,6 +55,7 @@ def load_project(settings: Settings, texts: Texts | None = None) -> LoadedProjec
     project_files = discover(settings.root, settings.project.namespace)
     reader.problems += project_files.problems
     reader.read_own_checks()
+    reader.read_functions()
     reader.read_masks()
     base = reader.project_defaults()
     folders = {os.path.dirname(path): reader.settings_file(path) for path in project_files.defaults}
@@ -79,6 +81,8 @@ def load_project(settings: Settings, texts: Texts | None = None) -> LoadedProjec
         tuple(reader.own_checks.kinds),
         tuple(reader.own_masks),
         code_files=tuple(reader.code_files),
+        functions=reader.functions.functions,
+        function_names=frozenset(reader.functions.names),
         zones={zone: read_as for contract in contracts for zone, read_as in contract.zones.items()},
     )
 
@@ -96,6 +100,7 @@ class _ProjectReader:
         self.own_checks = OwnChecks()
         self.own_masks: Mapping[str, str] = {}
         self.code_files: list[CodeFile] = []
+        self.functions = LibFunctions()
         self._levels: list[tuple[SettingsLevel, ...]] = []  # `_merged` has their ids as keys, so they must stay alive
         self._merged: dict[tuple[int, ...], tuple[ModelSettings, Mapping[str, Place]]] = {}
 
@@ -118,6 +123,13 @@ class _ProjectReader:
         self.own_checks = read_own_checks(texts)
         self.code_files += (CodeFile(path, text) for path, text in texts if path.endswith(".py"))
         self.problems += self.own_checks.problems
+
+    def read_functions(self) -> None:
+        texts = [(path, text) for path in lib_files(self.settings.root) if (text := self.text(path)) is not None]
+        self.code_files += (CodeFile(path, text) for path, text in texts)
+        if texts:
+            self.functions = read_lib_functions(texts)
+            self.problems += self.functions.problems
 
     def read_masks(self) -> None:
         paths = mask_files(self.settings.root)

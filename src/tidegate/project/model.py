@@ -15,6 +15,7 @@ from tidegate.contracts import ModelContract
 from tidegate.names import TableName
 from tidegate.problems import Place, Problem, Severity
 from tidegate.project.column_masks import ColumnMask
+from tidegate.project.lib_functions import LibFunction
 from tidegate.project.python_source import PythonSource
 from tidegate.project.strategies import DEFAULT_STRATEGY, STRATEGIES, Deltas, Strategy, StrategyTraits
 from tidegate.project.template_names import MacroFile
@@ -194,7 +195,13 @@ class LoadedProject:
     """The names of the project's own masks."""
 
     code_files: tuple[CodeFile, ...] = ()
-    """Of the project's own checks in Python."""
+    """Of the project's own checks in Python, and of its table functions."""
+
+    functions: Mapping[str, LibFunction] = field(default_factory=dict)
+    """Its table functions, by name in lower case."""
+
+    function_names: frozenset[str] = frozenset()
+    """Also of those that cannot be used."""
 
     zones: Mapping[str, ZoneSettings] = field(default_factory=dict)
     """How the landing zones of contracts are read."""

@@ -47,13 +47,19 @@ _NOT_OF_PIPES = frozenset({"ColumnCount", "MisplacedAggregate", "MisplacedWindow
 """Codes not reported for a query with |>: the parser turns its steps into subqueries that differ in these."""
 
 
-def analyze(tree: Any, sources: Mapping[int, QuerySource], own_functions: frozenset[str] = frozenset()) -> Analysis:
+def analyze(
+    tree: Any,
+    sources: Mapping[int, QuerySource],
+    own_functions: frozenset[str] = frozenset(),
+    table_functions: frozenset[str] = frozenset(),
+) -> Analysis:
     """`sources`: the columns of each table that the query reads, by the `id()` of its node; without CTEs.
 
     A table that is not in `sources` has unknown columns. `own_functions`: functions that Spark itself does not have.
+    `table_functions`: those that the project has; a call that may be made has its source.
     """
     with suppress(RecursionError), _faults_logged():
-        return _analyze(tree, sources, own_functions)
+        return _analyze(tree, sources, own_functions, table_functions)
     return Analysis(NOTHING_KNOWN)
 
 
@@ -78,9 +84,12 @@ def _faults_logged() -> Iterator[None]:
         logging.getLogger(__name__).debug("the analysis of a query failed", exc_info=True)
 
 
-def _analyze(tree: Any, sources: Mapping[int, QuerySource], own_functions: frozenset[str]) -> Analysis:
+def _analyze(
+    tree: Any, sources: Mapping[int, QuerySource], own_functions: frozenset[str], table_functions: frozenset[str]
+) -> Analysis:
     words = tree.meta.get(TOKENS_KEY, ())
     context = AnalysisContext(sources, own_functions, _query, words)
+    context.table_functions = table_functions
     result = context.query(tree, None)
     for wrong in misread_calls(context.calls.values(), own_functions):
         severity = DiagnosticSeverity.ERROR

@@ -88,6 +88,8 @@ def _relation(node: Any, scope: QueryScope, conditions: Conditions, left: Frame 
     if what is exp.Table:
         if type(node.this) is exp.Identifier:
             frame = _table(node, scope, conditions)
+        elif (called := scope.context.sources.get(id(node))) is not None:
+            frame = _source(called, [str(node.this.name)], node, scope)
         else:
             frame = _function(node.this, node, scope.with_frames(left or Frame()), conditions)
     elif what is exp.Subquery and type(node.this) is exp.Table:
@@ -263,7 +265,12 @@ def _check_gives_rows(call: Any, scope: QueryScope) -> None:
         return
     name = str(call.name).lower() if type(call) is exp.Anonymous else ""
     if name and name not in _HIDDEN and name not in scope.own_functions:
-        near = did_you_mean(nearest(name, OUTPUTS))
+        own = scope.context.table_functions
+        if name in own:
+            fix = "write FROM and the call, in a model; its arguments are constants"
+            scope.report("MisplacedFunction", f"{call.name} cannot be called here", call, fix)
+            return
+        near = did_you_mean(nearest(name, [*own, *OUTPUTS]))
         fix = near or f'if Spark has it from elsewhere, declare it: functions = ["{name}"] in [spark]'
         scope.report("UnknownFunction", f"there is no table function '{call.name}'", call, fix)
 

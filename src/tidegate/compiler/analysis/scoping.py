@@ -139,6 +139,8 @@ class AnalysisContext:
         self.calls: Mapping[int, WrittenCall] = written_calls(words)
         self.sources = sources
         self.own_functions = own_functions
+        self.table_functions: frozenset[str] = frozenset()
+        """Table functions of the project, in lower case."""
         self.findings: list[QueryFinding] = []
         self.columns: dict[int, ResolvedColumn] = {}
         self.ctes: dict[int, Cte] = {}

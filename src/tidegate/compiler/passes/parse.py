@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from tidegate.compiler.compiled import Diagnostic, DiagnosticSeverity
 from tidegate.compiler.drafts import CompilationState, Draft, Rendering
 from tidegate.compiler.external_tables import landing_read, zone_names
+from tidegate.compiler.passes.lib_calls import resolve_calls
 from tidegate.compiler.query_facts import facts_of
 from tidegate.compiler.sql.queries import SqlFault, TableReference, check_permissions, parse_query
 from tidegate.compiler.sql.row_by_row import Obstacle, read_row_query
@@ -35,13 +36,14 @@ def render_template(work: CompilationState, draft: Draft) -> Iterator[Diagnostic
 
 def parse_text(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
     for rendering in draft.content.renderings:
-        parsed = parse_query(rendering.text or "")
+        permissions = work.permissions(draft)
+        parsed = parse_query(rendering.text or "", permissions.tables)
         if isinstance(parsed, SqlFault):
             place = work.place(draft, rendering.later, parsed.offset)
             yield work.error(draft, parsed.code, parsed.message, place, parsed.suggestion)
             return
         is_model = draft.test is None
-        refused, rendering.unlisted = check_permissions(parsed, work.permissions(draft), model=is_model)
+        refused, rendering.unlisted = check_permissions(parsed, permissions, model=is_model)
         for fault in (*parsed.faults, *refused):
             place = work.place(draft, rendering.later, fault.offset)
             yield work.error(draft, fault.code, fault.message, place, fault.suggestion)
@@ -73,6 +75,8 @@ def resolve_names(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
                 yield from _resolve_zone(work, draft, rendering, reference, call)
             else:
                 yield from _resolve(work, draft, rendering, reference)
+        if facts.calls:
+            yield from resolve_calls(work, draft, rendering, facts.calls)
 
 
 def _resolve_zone(

@@ -34,7 +34,7 @@ def type_columns(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
         if rendering.query is None or any(fault.code == "HiddenDependency" for fault in rendering.query.faults):
             continue
         sources = _sources(work, draft, rendering, rendering.query)
-        analysis = analyze(rendering.query.tree, sources, work.own_functions)
+        analysis = analyze(rendering.query.tree, sources, work.own_functions, work.project.function_names)
         for finding in analysis.findings:
             if _does_not_count(work, draft, finding):
                 continue
@@ -47,7 +47,7 @@ def type_columns(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
             yield work.diagnostic(finding.severity, draft, finding.code, finding.message, place, finding.suggestion)
         for fault in rendering.unlisted:
             place = work.place(draft, rendering.later, fault.offset)
-            if (fault.code, place) not in reported:
+            if not {(fault.code, place), ("MisplacedFunction", place)} & reported:
                 reported.add((fault.code, place))
                 yield work.error(draft, fault.code, fault.message, place, fault.suggestion)
         analyses.append(analysis)
@@ -79,6 +79,10 @@ def _sources(work: CompilationState, draft: Draft, rendering: Rendering, query: 
             in_project = table in work.models or table in work.project.unread
             open_ = in_project or table.namespace in work.external.unlisted
             sources[id(reference.node)] = QuerySource(str(table), _table(work, draft, table), open_)
+    for own in query.calls:
+        function = work.project.functions[own.name.lower()]
+        known = function.relation is not NOTHING_KNOWN
+        sources[id(own.node)] = QuerySource(f"lib:{function.name}", function.relation, open=not known)
     return sources
 
 

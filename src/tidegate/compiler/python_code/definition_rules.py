@@ -48,7 +48,7 @@ def check_definition(node: ast.AST, tree: CodeTree, imported: frozenset[str]) ->
         if is_dunder(name) and name not in PLAIN_DUNDERS:
             message = f"a definition of {name} is blocked: Python calls it by itself, or trusts what it says"
             yield problem_at(node, _CODE, message, "use a plain method, and call it by its name")
-        elif name in BLOCKED_BUILTINS:
+        elif name in BLOCKED_BUILTINS and not isinstance(tree.parents.get(node), ast.ClassDef):
             yield problem_at(node, _CODE, f"{name} is the name of a blocked builtin", "choose another name")
     if isinstance(node, ast.ClassDef):
         yield from _class(node)

@@ -24,10 +24,14 @@ __all__ = ["NotPermitted", "PermissionCheck", "Permissions", "UnlistedCall"]
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """What a project allows besides Spark's functions: its own, in lower case, and `code` (TRANSFORM, reflect)."""
+    """What a project allows besides Spark's functions: its own, in lower case, and `code` (TRANSFORM, reflect).
+
+    `tables`: its table functions, where they may be called.
+    """
 
     functions: frozenset[str] = frozenset()
     code: bool = False
+    tables: frozenset[str] = frozenset()
 
 
 class NotPermitted(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -23,13 +23,15 @@ from tidegate.compiler.analysis.unsupported import (
     unsupported_syntax,
 )
 from tidegate.compiler.sql.permitted import PermissionCheck, Permissions
-from tidegate.compiler.sql.scopes import DrivingPath, cte_of, driving_path
+from tidegate.compiler.sql.scopes import DrivingPath, cte_of, driving_path, offset_of
 from tidegate.names import nearest
+from tidegate.project.lib_functions import FunctionValue
 
 __all__ = [
     "NOT_PERMITTED",
     "ParsedQuery",
     "SqlFault",
+    "TableCall",
     "TableReference",
     "check_permissions",
     "parse_permitted",
@@ -67,6 +69,20 @@ class TableReference:
 
 
 @dataclass(frozen=True, slots=True)
+class TableCall:
+    """A call of a table function of the project in FROM: `text[start:end]`."""
+
+    name: str
+    arguments: tuple[tuple[str | None, FunctionValue], ...] | None
+    """Each with its name where it is given by name; None where one is no constant."""
+    start: int
+    end: int
+    alias: str | None
+    driving: bool
+    node: Any = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class ParsedQuery:
     """`text[start:end]` is the query without the comments around it and without the semicolon.
 
@@ -83,9 +99,11 @@ class ParsedQuery:
     faults: tuple[SqlFault, ...]
     nodes: Mapping[type, list[Any]]
     """The nodes of the tree that callers look for, by class and in the order of the tree."""
+    calls: tuple[TableCall, ...] = ()
 
 
-def parse_query(text: str) -> ParsedQuery | SqlFault:
+def parse_query(text: str, functions: Collection[str] = ()) -> ParsedQuery | SqlFault:
+    """`functions`: the table functions of the project, in lower case."""
     try:
         tokens: list[Token] = _SPARK.tokenize(text)
     except TokenError:
@@ -114,7 +132,16 @@ def parse_query(text: str) -> ParsedQuery | SqlFault:
     faults += tuple(map(_hidden_by_lateral, filter(_names_a_table, nodes[exp.Lateral])))
     faults += (*wrong_names, *map(_unsupported, unsupported_syntax(statement, nodes)))
     return ParsedQuery(
-        text, statement[0].start, statement[-1].end + 1, tree, tuple(statement), found, path, faults, nodes
+        text,
+        statement[0].start,
+        statement[-1].end + 1,
+        tree,
+        tuple(statement),
+        found,
+        path,
+        faults,
+        nodes,
+        tuple(_calls(nodes[exp.Table], statement, path, functions)) if functions else (),
     )
 
 
@@ -244,6 +271,56 @@ def _references(
     return tuple(sorted(references, key=lambda reference: reference.start)), tuple(faults)
 
 
+def _calls(
+    tables: list[Any], tokens: list[Token], path: DrivingPath, functions: Collection[str]
+) -> Iterator[TableCall]:
+    for table in tables:
+        call = table.this
+        if not isinstance(call, exp.Anonymous) or call.name.lower() not in functions or len(table.parts) > 1:
+            continue
+        start = offset_of(call)
+        end = _closing(tokens, start)
+        if end is not None:
+            arguments = [_argument(given) for given in call.expressions]
+            constant = None if None in arguments else tuple(given for given in arguments if given is not None)
+            yield TableCall(call.name, constant, start, end, table.alias or None, id(table) in path.tables, table)
+
+
+def _closing(tokens: list[Token], start: int) -> int | None:
+    """The offset behind the parenthesis that closes the call that begins there."""
+    depth = 0
+    for token in tokens:
+        if token.start <= start:
+            continue
+        depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
+        if depth == 0:
+            return token.end + 1 if token.token_type is TokenType.R_PAREN else None
+    return None
+
+
+def _argument(node: Any) -> tuple[str | None, FunctionValue] | None:
+    if isinstance(node, exp.Kwarg):
+        inner = _argument(node.expression)
+        return (node.this.name, inner[1]) if inner is not None else None
+    match node:
+        case exp.Literal() if node.is_string:
+            return None, str(node.this)
+        case exp.Literal():
+            return None, _number(str(node.this))
+        case exp.Neg() if isinstance(node.this, exp.Literal) and not node.this.is_string:
+            number = _number(str(node.this.this))
+            return None, -number if isinstance(number, int | float) else None
+        case exp.Boolean():
+            return None, bool(node.this)
+        case exp.Null():
+            return None, None
+    return None
+
+
+def _number(text: str) -> int | float:
+    return int(text) if text.isdigit() else float(text)
+
+
 def _names_a_table(lateral: Any) -> bool:
     """Spark reads `FROM LATERAL a.b` as the table a.b; the parser takes it for neither a table nor a call."""
     called = lateral.this.expression if isinstance(lateral.this, exp.Dot) else lateral.this
@@ -328,12 +405,14 @@ def check_permissions(
     if unread := [node for kind in _NO_QUERIES for node in query.nodes[kind]]:
         what = f"{type(unread[0]).__name__.upper()} has no place in a query"
         refused += (SqlFault("UnsupportedSyntax", what, query.start, "write one SELECT"),)
-    return refused, tuple(SqlFault("UnknownFunction", *call) for call in examination.unlisted_calls())
+    unlisted = (SqlFault("UnknownFunction", *call) for call in examination.unlisted_calls())
+    own = {call.start for call in query.calls}
+    return refused, tuple(fault for fault in unlisted if fault.offset not in own)
 
 
 def parse_permitted(text: str, permissions: Permissions) -> ParsedQuery | SqlFault:
     """A query that may be run, or its first fault."""
-    query = parse_query(text)
+    query = parse_query(text, permissions.tables)
     if isinstance(query, SqlFault):
         return query
     refused, unlisted = check_permissions(query, permissions)
