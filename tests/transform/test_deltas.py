@@ -18,6 +18,7 @@ from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.planner.deltas.delta_query import TOUCHED, DeltaQuery, Image, ImageRead
 from tidegate.transform.changed_rows import bind_images, touched_keys
+from tidegate.transform.labelled_changes import labelled_changes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -82,6 +83,17 @@ class Story:
         rows = [tuple(row) for row in self.lake.session.sql(query).collect()]
         return {image: Counter(row[1:] for row in rows if row[0] == image.name) for image in Image}
 
+    def labelled(self) -> Counter[tuple[Any, ...]]:
+        frame = labelled_changes(self.lake.session, self.lake.view, self.table, self.change)
+        return Counter(map(tuple, frame.select("_change_type", "id", "kind", "name").collect()))
+
+    def labelled_wanted(self) -> Counter[tuple[Any, ...]]:
+        then, now, newer = self.by_row_id("id, kind, name")
+        rows = [("update_postimage" if key in then else "insert", *now[key][1]) for key in newer]
+        rows += [("update_preimage", *row) for key, row in then.items() if key in newer]
+        rows += [("delete", *row) for key, row in then.items() if key not in now]
+        return Counter(rows)
+
     def plan(self, image: Image) -> str:
         read = ImageRead("__image", self.table, image)
         with bind_images(self.lake.session, self.lake.view, (read,), {self.table: self.change}):
@@ -90,6 +102,15 @@ class Story:
 
     def wanted(self, columns: str = "id, kind, name") -> dict[Image, Counter[tuple[Any, ...]]]:
         """By row lineage alone, with all rows on this side of the wire."""
+        then, now, newer = self.by_row_id(columns)
+        return {
+            Image.AFTER: Counter(now[row_id][1] for row_id in newer),
+            Image.BEFORE: Counter(row for row_id, row in then.items() if row_id in newer or row_id not in now),
+            Image.THEN: Counter(then.values()),
+        }
+
+    def by_row_id(self, columns: str) -> tuple[dict[int, Any], dict[int, Any], set[int]]:
+        """The rows of then, those of now with the number of their commit, and which of now are newer."""
         assert self.then.current is not None
         hidden = f"_row_id, _last_updated_sequence_number, {columns} FROM {self.table.quoted}"
         versions = f"SELECT true, {hidden} UNION ALL SELECT false, {hidden} VERSION AS OF {self.then.current.id}"
@@ -97,12 +118,7 @@ class Story:
         now = {row[1]: (row[2], tuple(row[3:])) for row in rows if row[0]}
         then = {row[1]: tuple(row[3:]) for row in rows if not row[0]}
         number = self.then.current.sequence_number
-        newer = {row_id for row_id, (sequence, _) in now.items() if sequence > number}
-        return {
-            Image.AFTER: Counter(now[row_id][1] for row_id in newer),
-            Image.BEFORE: Counter(row for row_id, row in then.items() if row_id in newer or row_id not in now),
-            Image.THEN: Counter(then.values()),
-        }
+        return then, now, {row_id for row_id, (sequence, _) in now.items() if sequence > number}
 
 
 @pytest.fixture(scope="module")
@@ -158,6 +174,7 @@ HISTORIES = {
 def test_images_are_what_row_lineage_says(lake: Lake, statements: list[str]) -> None:
     story = lake.make().do(*statements)
     assert story.images() == story.wanted()
+    assert story.labelled() == story.labelled_wanted()
 
 
 VALUES = (

@@ -23,10 +23,11 @@ from tidegate.write.request import Touched
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["TouchedKeys", "bind_images", "result_sql", "touched_keys"]
+__all__ = ["TouchedKeys", "bind_images", "metadata_of_changed", "result_sql", "rows_before", "touched_keys"]
 
 
 _SEQUENCE = "_last_updated_sequence_number"
+_ID = "_row_id"
 _MOST_POSITIONS = 2_000_000
 """Positions of deleted rows that are sent to every task."""
 
@@ -50,7 +51,7 @@ def bind_images(
             if delta and read.table in delta:
                 frame = delta_image(session, delta[read.table], read.image, change)
             else:
-                frame = _frame(session, read, _metadata(lake, read.table), change)
+                frame = _frame(session, read, metadata_of_changed(lake, read.table), change)
             frame.createOrReplaceTempView(quote(read.name))
             bound.append(read.name)
         yield
@@ -60,7 +61,7 @@ def bind_images(
                 session.catalog.dropTempView(name)
 
 
-def _metadata(lake: BranchView, table: TableName) -> TableMetadata:
+def metadata_of_changed(lake: BranchView, table: TableName) -> TableMetadata:
     metadata = lake.table(table)
     if metadata is None or metadata.current is None:
         raise LakeError(
@@ -79,7 +80,7 @@ def _frame(session: SparkSession, read: ImageRead, metadata: TableMetadata, chan
         case Image.THEN:
             return session.sql(f"SELECT {_columns_then(metadata, change)} FROM {_then(read.table, change)}")
         case Image.BEFORE:
-            return _before(session, read.table, metadata, change)
+            return rows_before(session, read.table, metadata, change)
 
 
 def _newer_rows(table: TableName, metadata: TableMetadata, change: TableChange) -> str:
@@ -87,14 +88,18 @@ def _newer_rows(table: TableName, metadata: TableMetadata, change: TableChange) 
     return f"SELECT {columns} FROM {table.quoted} WHERE {_SEQUENCE} > {change.sequence_number}"
 
 
-def _before(session: SparkSession, table: TableName, metadata: TableMetadata, change: TableChange) -> DataFrame:
+def rows_before(
+    session: SparkSession, table: TableName, metadata: TableMetadata, change: TableChange, *, with_ids: bool = False
+) -> DataFrame:
+    """The image BEFORE. `with_ids`: with `_row_id`."""
     columns, then = _columns_then(metadata, change), _then(table, change)
     if change.insert_only:
         return session.sql(f"SELECT {columns} FROM {then} WHERE false")
     if _files_stand(metadata, change):
-        return _masked_since(session, table, metadata, change)
+        return _masked_since(session, table, metadata, change, with_ids)
     ids = f"SELECT _row_id AS `__id` FROM {table.quoted} WHERE {_SEQUENCE}"
-    rows = f"SELECT {columns} FROM (SELECT *, _row_id AS `__id` FROM {then}) b LEFT"
+    chosen = f"{columns}, b.`__id` AS {_ID}" if with_ids else columns
+    rows = f"SELECT {chosen} FROM (SELECT *, _row_id AS `__id` FROM {then}) b LEFT"
     if change.may_delete and _rows_gone(session, table, change):
         return session.sql(f"{rows} ANTI JOIN ({ids} <= {change.sequence_number}) n ON b.`__id` = n.`__id`")
     newer = f"{ids} > {change.sequence_number} AND _row_id < {change.next_row_id}"
@@ -108,9 +113,11 @@ def _files_stand(metadata: TableMetadata, change: TableChange) -> bool:
     return not removed and all(s.count("total-position-deletes") <= _MOST_POSITIONS for s in newer[:1])
 
 
-def _masked_since(session: SparkSession, table: TableName, metadata: TableMetadata, change: TableChange) -> DataFrame:
+def _masked_since(
+    session: SparkSession, table: TableName, metadata: TableMetadata, change: TableChange, with_ids: bool
+) -> DataFrame:
     """Rows that were updated or deleted since: those masked now, without those that were masked then."""
-    columns = ", ".join(quote(field.name) for field in metadata.fields)
+    columns = ", ".join([*(quote(field.name) for field in metadata.fields), *[_ID] * with_ids])
     rows = f"FROM {table.quoted} WHERE _deleted AND coalesce({_SEQUENCE}, 0) <= {change.sequence_number}"
     then = metadata.snapshots.get(change.then_id)
     if then is not None and not then.count("total-position-deletes"):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["added_rows", "masked_positions", "newer_snapshots"]
 
 _SEQUENCE = "_last_updated_sequence_number"
+_ID = "_row_id"
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _PLAIN_TYPE = re.compile(r"boolean|int|long|float|double|date|timestamp|timestamptz|string|binary|decimal\(\d+, ?\d+\)")
 _PATTERN = re.compile(r"[{}\[\]*?\\]")
@@ -30,12 +31,12 @@ def newer_snapshots(metadata: TableMetadata, sequence_number: int) -> tuple[Snap
 
 
 def added_rows(
-    session: SparkSession, table: TableName, metadata: TableMetadata, sequence_number: int
+    session: SparkSession, table: TableName, metadata: TableMetadata, sequence_number: int, *, with_ids: bool = False
 ) -> DataFrame | None:
     """Rows that were written after the commit with that sequence number and still exist, with the table's columns.
 
     Iceberg itself would read every row of the table to find them. None where Spark might read the files differently
-    from Iceberg.
+    from Iceberg. `with_ids`: with `_row_id`, NULL for a row that is new in its file.
     """
     current = metadata.current
     newer = newer_snapshots(metadata, sequence_number)
@@ -45,7 +46,7 @@ def added_rows(
     from tidegate.lake.manifests import new_files
 
     added = new_files(current, sequence_number)
-    columns = [quote(field.name) for field in metadata.fields]
+    columns = [quote(field.name) for field in metadata.fields] + [_ID] * with_ids
     if not added.files:
         return session.sql(f"SELECT {', '.join(columns)} FROM {table.quoted} WHERE false")
     if not _readable(added):
@@ -106,7 +107,7 @@ def _name(location: str) -> str:
 
 def _read(session: SparkSession, fields: tuple[Field, ...], added: AddedFiles) -> DataFrame:
     columns = [f"{quote(field.name)} {spark_type(field.type).sql}" for field in fields]
-    reader = session.read.schema(", ".join([*columns, f"{_SEQUENCE} bigint"]))
+    reader = session.read.schema(", ".join([*columns, f"{_SEQUENCE} bigint", f"{_ID} bigint"]))
     # Folders such as `day=1` are in the location only; the columns are all in the files.
     reader = reader.option("recursiveFileLookup", "true").option("datetimeRebaseMode", "CORRECTED")
     return reader.parquet(*(file.location for file in added.files))
