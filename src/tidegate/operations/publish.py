@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.planner.selection import select
 from tidegate.project import Model
+from tidegate.python_models.run_sandbox import RunSandbox
 from tidegate.results import CheckResult
 from tidegate.runs.archive import archive_consumed
 from tidegate.runs.build.spark_builder import SparkBuilder
@@ -236,7 +237,8 @@ class _Publishing:
         def halt(error: TidegateError) -> None:
             cancellation.request(str(error))
 
-        with suppress(KeyboardInterrupt), cancelled_by_signals(cancellation):
+        sandbox = RunSandbox(self.settings)
+        with suppress(KeyboardInterrupt), cancelled_by_signals(cancellation), closing(sandbox):
             root = open_spark(self.settings, self._notify, root)
             cancellation.orderly = True
             run = RunContext(
@@ -252,6 +254,7 @@ class _Publishing:
                 emit=self.emit,
                 builder=SparkBuilder(root, self.settings, self._notify),
                 guard=Guard(self.settings.run, self.clock, cancellation, halt, self.emit),
+                sandbox=sandbox,
             )
             return check_published(run, tables)
         self._warn("warnings were not checked: cancelled")

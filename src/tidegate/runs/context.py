@@ -24,6 +24,7 @@ from tidegate.runs.control.guard import Guard
 from tidegate.runs.options import RunOptions
 
 if TYPE_CHECKING:
+    from tidegate.python_models.run_sandbox import RunSandbox
     from tidegate.runs.ledger import Ledger
 
 __all__ = ["BranchUse", "PhaseSpans", "Phases", "RunContext", "plan_request"]
@@ -128,6 +129,7 @@ class RunContext:
     emit: Emit
     builder: Builder
     guard: Guard
+    sandbox: RunSandbox
     vars: Mapping[str, object] = field(default_factory=dict)
     source_conf: Mapping[str, str] = field(default_factory=dict)
     unreadable: Mapping[TableName, TidegateError] = field(default_factory=dict)

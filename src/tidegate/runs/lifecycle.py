@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from tidegate.compiler import DiagnosticSeverity, compile_from_disk
-from tidegate.compiler.compiled import BoundQuery, Compiled, RunValues
+from tidegate.compiler.compiled import BoundQuery, Compiled, CompiledModel, RunValues
 from tidegate.config import Settings
 from tidegate.errors import FailureKind, ProjectError, RunCancelledError, TidegateError
 from tidegate.failures import kind_of
@@ -24,8 +24,10 @@ from tidegate.lake.branch_or_main import BranchOrMain
 from tidegate.lake.view import BranchView
 from tidegate.lake.warehouse import require_writable
 from tidegate.names import TableName
+from tidegate.planner.decide import RunType
 from tidegate.planner.make_plan import Plan, make_plan, readers_of
 from tidegate.planner.selection import select
+from tidegate.python_models.run_sandbox import RunSandbox
 from tidegate.results import CheckResult, ModelResult
 from tidegate.runs.after_publish import Maintain, archive_landing_files, report_anomalies, run_maintenance
 from tidegate.runs.builder import Builder, OpenBuilder
@@ -272,11 +274,18 @@ class _Run:
         sources: frozenset[str],
         unreadable: Mapping[TableName, TidegateError],
     ) -> None:
-        with self.phases.timed("branch_creation"):
-            require_writable(self.settings.lake)
-            builder = self._builder
-        with readable(self.settings, sources) as conf:
-            self._build_on_branch(compiled, catalog, plan, builder, conf, unreadable)
+        with contextlib.closing(RunSandbox(self.settings)) as sandbox:
+            steps = [step for step in plan.steps if step.decision.run_type is not RunType.SKIP]
+            if any(self._is_sandboxed(compiled.models[step.table]) for step in steps):
+                sandbox.start()  # beside Spark
+            with self.phases.timed("branch_creation"):
+                require_writable(self.settings.lake)
+                builder = self._builder
+            with readable(self.settings, sources) as conf:
+                self._build_on_branch(compiled, catalog, plan, builder, sandbox, conf, unreadable)
+
+    def _is_sandboxed(self, model: CompiledModel) -> bool:
+        return model.code is not None and not self.settings.sandbox.is_trusted(model.model.file)
 
     def _build_on_branch(
         self,
@@ -284,6 +293,7 @@ class _Run:
         catalog: BranchCatalog,
         plan: Plan,
         builder: Builder,
+        sandbox: RunSandbox,
         source_conf: Mapping[str, str],
         unreadable: Mapping[TableName, TidegateError],
     ) -> None:
@@ -302,6 +312,7 @@ class _Run:
             publish_mode=self.branch.mode,
             emit=self.emit,
             builder=builder,
+            sandbox=sandbox,
             vars=dict(self.options.vars),
             source_conf=source_conf,
             unreadable=unreadable,

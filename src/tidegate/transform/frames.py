@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-__all__ = ["QueryInputs", "Sources", "ZoneBatch", "build_frame", "explain", "new_rows", "source_line"]
+__all__ = ["QueryInputs", "Sources", "ZoneBatch", "build_frame", "built_from", "explain", "new_rows", "source_line"]
 
 
 _CHANGE_IT = "Change the query at this place, or correct the rows that it reads."
@@ -100,6 +100,19 @@ class Built:
 
     bad_records: BadRecords | None = None
     """Records of zones with quarantine that are left out; None where no such zone is read."""
+
+
+def built_from(frame: DataFrame, inputs: Sequence[Built], sql: str = "") -> Built:
+    """A result that was computed from other ones."""
+    files: dict[str, tuple[ZoneFile, ...]] = {}
+    columns: dict[str, str] = {}
+    for built in inputs:
+        columns |= built.zone_columns
+        for zone, chosen in built.zone_files.items():
+            files[zone] = tuple(dict.fromkeys([*files.get(zone, ()), *chosen]))
+    notes = tuple(dict.fromkeys(note for built in inputs for note in built.notes))
+    bad = union_bad_records([built.bad_records for built in inputs if built.bad_records is not None])
+    return Built(frame, sql, files, columns, notes, bad)
 
 
 def build_frame(session: SparkSession, query: BoundQuery, sources: Sources) -> Built:

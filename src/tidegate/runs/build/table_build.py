@@ -37,6 +37,7 @@ from tidegate.runs.build.deliveries import (
     take_files,
     zone_batches,
 )
+from tidegate.runs.build.python_build import PythonBuild
 from tidegate.runs.build.quarantine import constraint_results, sieve_of
 from tidegate.runs.build.result_frame import BuildStamp, masked_frame
 from tidegate.runs.build.silver_build import write_silver
@@ -111,6 +112,7 @@ class TableBuild:
         self.notes: list[str] = []
         self.refused: list[tuple[RefusedRows, ...]] = []
         self.query: BoundQuery | None = None
+        self.python = PythonBuild(self) if self.model.code else None
         self.arrival: Arrival | None = None
         self.obstacle: Obstacle | None = None
 
@@ -123,9 +125,9 @@ class TableBuild:
         """Rows and progress. Whatever is raised, the caller restores the table."""
         self.attempt.watermark = self._read_watermark()
         self.notes += self.decision.warnings
-        arrival = by_arrival(self.model, self.facts.inputs, self._bound)
+        arrival = None if self.python else by_arrival(self.model, self.facts.inputs, self._bound)
         self.arrival, self.obstacle = (arrival, None) if isinstance(arrival, Arrival) else (None, arrival)
-        outcome = self._from_changes_if_they_can() if self.decision.delta else None
+        outcome = self._from_changes_if_they_can() if self.decision.delta or self.decision.row_changes else None
         zones: Mapping[str, ZoneInput] = {}
         if outcome is None and self.model.model.is_silver:
             outcome = write_silver(self)
@@ -178,7 +180,7 @@ class TableBuild:
             with partly_written(self.session, if_any=number + 1 < len(intervals)):
                 request = self.request(built.frame, interval, dropped, rebuilt)
                 # The first interval brings the bad records of all: they have no time.
-                outcomes.append(self._write(request, built.bad_records if number == 0 else None))
+                outcomes.append(self.write_request(request, built.bad_records if number == 0 else None))
             dropped = dict(outcomes[-1].dropped_columns)
         with self.phases.timed("iceberg_write"):
             own, inputs, files = self._metadata(), self.facts.inputs, built.zone_files
@@ -196,7 +198,7 @@ class TableBuild:
         """A query may fail on a changed row that it would leave out among all rows; then all rows are read."""
         before = {table: self.run.lake.pointer(table) for table in (self.table, self.table.quarantine)}
         try:
-            return self._from_changes()
+            return self.python.write_changes() if self.python else self._from_changes()
         except TidegateError:
             raise
         except Exception as error:
@@ -214,7 +216,7 @@ class TableBuild:
                 else failure.message
             )
             self.notes.append(f"built from all rows, because its changes could not be read: {why}")
-            self._turn_to_all_rows("its changes could not be read")
+            self.turn_to_all_rows("its changes could not be read")
             return None
 
     def _from_changes(self) -> WriteOutcome | None:
@@ -231,25 +233,27 @@ class TableBuild:
                 with for_few_rows(self.session):
                     touched = stack.enter_context(touched_keys(self.session, delta, few=few))
             if touched.rows is not None and self._may_be_most(touched.rows):
-                self._turn_to_all_rows("most of it is touched")
-                return None
+                self.turn_to_all_rows("most of it is touched")
+            return None
             self.attempt.sql = result_sql(delta, touched.nulls)
             fault("after_build", self.table)
             before = run.lake.pointer(self.table)
             dropped = dict(self.former.dropped_columns) if self.former else {}
             request = self.request(self.session.sql(self.attempt.sql), dropped=dropped)
             if not decision.complete:
-                outcome: WriteOutcome | None = self._write(request)
+                outcome: WriteOutcome | None = self.write_request(request)
             elif self.settings.traits.keeps_versions:
-                outcome = self._write(replace(request, touched=touched.keys))
+                outcome = self.write_request(replace(request, touched=touched.keys))
             else:
-                outcome = self._write_region(replace(request, touched=touched.keys), touched.nulls)
+                outcome = self.write_region(
+                    replace(request, touched=touched.keys), unique=decision.delta.unique, nulls=touched.nulls
+                )
             if outcome is None:
-                self._turn_to_all_rows("it cannot be written in parts")
+                self.turn_to_all_rows("it cannot be written in parts")
                 return None
-        return self._verified(outcome, before)
+        return self.verified_outcome(outcome, before)
 
-    def _turn_to_all_rows(self, why: str) -> None:
+    def turn_to_all_rows(self, why: str) -> None:
         self.attempt.decision = self.decision.from_all_rows(why, self.model)
         self.aside_ms = self._spent_ms
 
@@ -265,7 +269,7 @@ class TableBuild:
     def _always(self) -> bool:
         return self.run.request.deltas == "always" or self.settings.deltas == "always"
 
-    def _verified(self, outcome: WriteOutcome, former: Pointer | None) -> WriteOutcome:
+    def verified_outcome(self, outcome: WriteOutcome, former: Pointer | None) -> WriteOutcome:
         """The full build's rows, where the table differs from them: written to the table as `former` has it."""
         every = self.run.settings.run.verify_every
         count = (self.former.deltas if self.former else 0) + 1
@@ -280,27 +284,32 @@ class TableBuild:
             self.aside_ms = self._spent_ms - before
             self.attempt.decision = replace(self.decision, reason=f"{self.decision.reason}; {VERIFIED}")
             return outcome
-        self._turn_to_all_rows("verification failed")
+        self.turn_to_all_rows("verification failed")
         self.notes.append(verification.message)
         self.run.lake.restore(self.table, former)
         dropped = dict(self.former.dropped_columns) if self.former else {}
-        return self._write(self.request(built.frame, dropped=dropped))
+        return self.write_request(self.request(built.frame, dropped=dropped))
 
     def _frame(self, interval: Interval | None, forget: bool) -> Built:
+        if self.python:
+            return self.python.built(interval, forget)
         run = self.run
         self.query = bind(run.compiled, self.table, self.values(interval))
         self.attempt.sql = self.query.sql
         batches = zone_batches(self.facts.inputs, self.decision, run.settings.landing.root, run.run_id, run.started_at)
         since, keys = self.decision.inserted_since, self.facts.inputs.keys
         delta = run.compiled.chunk_tables
-        sources = Sources(self.table, run.lake, forget, batches, since, keys, self._reads_in_order, delta)
+        sources = Sources(self.table, run.lake, forget, batches, since, keys, self.reads_in_order, delta)
         built = build_frame(self.session, self.arrival.query if self.arrival else self.query, sources)
         self.attempt.sql = built.sql
-        self.attempt.files = tuple(file for files in built.zone_files.values() for file in files)
-        hides = touches_hidden_columns(run.compiled, self.model)
-        notes = [redact_message(note) if hides else note for note in built.notes]
-        self.notes += [*delivery_warnings(self.facts.inputs, self.decision), *notes]
+        self.take_notes(built)
         return built
+
+    def take_notes(self, *inputs: Built) -> None:
+        self.attempt.files = tuple(file for built in inputs for files in built.zone_files.values() for file in files)
+        hides = touches_hidden_columns(self.run.compiled, self.model)
+        notes = [redact_message(note) if hides else note for built in inputs for note in built.notes]
+        self.notes += [*delivery_warnings(self.facts.inputs, self.decision), *notes]
 
     def request(
         self,
@@ -332,18 +341,18 @@ class TableBuild:
             profiled=run.settings.run.profiles,
             stamp=self.stamp,
             expected_rows=max((m.total_records for m in self.facts.inputs.metadata.values()), default=0),
-            in_order=self._reads_in_order,
+            in_order=self.reads_in_order,
             arrival=self.arrival.unknown if self.arrival else None,
             obstacle=self.obstacle,
         )
 
     @property
-    def _reads_in_order(self) -> bool:
+    def reads_in_order(self) -> bool:
         """Whether landing files are read and staged in the order of their arrival. Whether the rows of the result still
         stand in it, so that a reader may rely on it, is for `keeps_order` to say, of the query."""
         return self.settings.traits.keeps_arrival_order and bool(self.model.zones)
 
-    def _write(self, request: WriteRequest, bad_records: BadRecords | None = None) -> WriteOutcome:
+    def write_request(self, request: WriteRequest, bad_records: BadRecords | None = None) -> WriteOutcome:
         with self.phases.timed("iceberg_write"):
             self.run.emit("before_materialize", self.name, {"phase": "iceberg_write"})
             sieve = sieve_of(self.run, self.model, self.decision, request.result, bad_records, self.functions)
@@ -356,12 +365,11 @@ class TableBuild:
             fault("after_write", self.table)
             return outcome
 
-    def _write_region(self, request: WriteRequest, nulls: bool | None) -> WriteOutcome | None:
-        assert self.decision.delta is not None
+    def write_region(self, request: WriteRequest, *, unique: bool, nulls: bool | None) -> WriteOutcome | None:
         with self.phases.timed("iceberg_write"):
             self.run.emit("before_materialize", self.name, {"phase": "iceberg_write"})
             fault("before_write", self.table)
-            outcome = write_region(request, unique=self.decision.delta.unique, nulls=nulls)
+            outcome = write_region(request, unique=unique, nulls=nulls)
             fault("after_write", self.table)
             return outcome
 
@@ -382,9 +390,10 @@ class TableBuild:
     def _progress(self, outcome: WriteOutcome, zones: Mapping[str, ZoneInput]) -> Progress:
         facts, decision, former = self.facts, self.decision, self.former
         metadata = self._metadata()
-        used = {} if self.model.manual or self.arrival else used_columns(facts.inputs, self._bound())
+        opaque = self.model.manual or self.arrival or self.python
+        used = {} if opaque else used_columns(facts.inputs, self._bound())
         took = self._spent_ms - self.aside_ms
-        whole = decision.delta is None and (decision.complete or self.settings.traits.replaces_table)
+        whole = not decision.from_changes and (decision.complete or self.settings.traits.replaces_table)
         rebuilt = decision.rebuild or former is None
         rows = sum(metadata.total_records for metadata in facts.inputs.metadata.values())
         key = row_key(self.model, facts.inputs, metadata, self._bound)
@@ -406,17 +415,17 @@ class TableBuild:
             full_ms=took if whole else former.full_ms if former else 0,
             full_rows=rows if whole else former.full_rows if former else 0,
             delta_factor=self._delta_factor(took),
-            deltas=0 if decision.delta is None or self.verified else (former.deltas if former else 0) + 1,
+            deltas=0 if not decision.from_changes or self.verified else (former.deltas if former else 0) + 1,
             unique=unique_after(self.model, rebuilt, () if has_foreign_rows(metadata) or not former else former.unique),
             order=self._order(metadata, rebuilt),
             key=key.columns,
-            proven_since=proven_since(metadata, key, former, whole=decision.delta is None),
+            proven_since=proven_since(metadata, key, former, whole=not decision.from_changes),
             checks=self.model.checks_digest,
             checked=checked_inputs(self.run, self.model, self.values()),
         )
 
     def _order(self, metadata: TableMetadata, rebuilt: bool) -> Order | None:
-        if not keeps_order(self.model, self._bound()):
+        if self.python or not keeps_order(self.model, self._bound()):
             return None
         return order_after(metadata, self.former, self.run.run_id, rebuilt=rebuilt)
 

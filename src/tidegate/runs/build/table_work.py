@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tidegate.checks.check_values import Check, Stage
 from tidegate.compiler.hidden_columns import touches_hidden_columns
-from tidegate.errors import ModelError
+from tidegate.errors import ModelError, TidegateError
 from tidegate.faults import fault
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
@@ -52,8 +52,15 @@ class SparkTableWork:
         build = TableBuild(self._attempt, facts, self._session, self._functions)
         try:
             outcome = build.write_table()
+        except Exception as error:
+            if build.python is None or isinstance(error, TidegateError):
+                raise
+            self._run.cancellation.check()
+            raise build.python.explained(error, self.explained(error)) from error
         finally:
             self._attempt.values = build.values()
+            if build.python is not None:
+                build.python.close()
         self._attempt.constraint_results = build.constraint_results
         return outcome
 

@@ -1,0 +1,224 @@
+"""A Python model's table: its inputs as DataFrames, the call of its code, and what a result of changes does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tidegate.amounts import plural
+from tidegate.compiler.bind_python import bind_python
+from tidegate.compiler.hidden_columns import touches_hidden_columns
+from tidegate.compiler.python_call import PythonInput
+from tidegate.errors import ModelError, PythonCodeError, QueryError, TidegateError
+from tidegate.failures import causes
+from tidegate.faults import fault
+from tidegate.names import literal, quote
+from tidegate.planner.intervals import Interval
+from tidegate.project.strategies import Strategy
+from tidegate.python_inputs import ReadKind
+from tidegate.python_models.model_result import ModelCall, ModelFrame, called_model
+from tidegate.quality.check_answers import redact_message
+from tidegate.runs.build.deliveries import zone_batches
+from tidegate.runs.build.result_frame import masked_frame
+from tidegate.transform import Built, Sources, build_frame
+from tidegate.transform.frames import built_from
+from tidegate.transform.labelled_changes import CHANGE_TYPE, GONE, LABELS, labelled_changes, labelled_inserts
+from tidegate.write import Touched, WriteOutcome
+from tidegate.write.staging import for_few_rows, persisted_view
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from tidegate.runs.build.table_build import TableBuild
+
+__all__ = ["PythonBuild"]
+
+_LABELLED, _TOUCHED = "__tidegate_labelled", "__tidegate_touched_keys"
+_BY_LABEL = (Strategy.INCREMENTAL, Strategy.DELETE_INSERT)
+"""Strategies that replace the rows of the keys that a result names."""
+
+
+class PythonBuild:
+    """Of one try at one table. Its results can be read until `close`."""
+
+    def __init__(self, build: TableBuild) -> None:
+        self._build = build
+        self._held = ExitStack()
+        self._results: list[ModelFrame] = []
+
+    def close(self) -> None:
+        self._held.close()
+
+    def built(self, interval: Interval | None = None, forget: bool = False) -> Built:
+        """From all rows, or those that an append takes."""
+        built = self._called(interval, forget, from_changes=False)
+        return replace(built, frame=self._without_labels(built.frame))
+
+    def write_changes(self) -> WriteOutcome | None:
+        """From the changes of its inputs alone; None where all rows are needed after all."""
+        build = self._build
+        run, former = build.run, build.former
+        run.emit("phase", build.name, {"phase": "build_result", "step": 1, "steps": 1})
+        if build.settings.quarantine:
+            build.turn_to_all_rows("it quarantines rows")
+            return None
+        with build.phases.timed("build_result"):
+            built = self._called(None, False, from_changes=True)
+        fault("after_build", build.table)
+        before = run.lake.pointer(build.table)
+        dropped = dict(former.dropped_columns) if former else {}
+        if self._is_labelled(built.frame) and build.settings.strategy in _BY_LABEL:
+            outcome = self._write_touched(built.frame, dropped)
+            if outcome is None:
+                build.turn_to_all_rows("it cannot be written in parts")
+                return None
+        else:
+            request = build.request(self._without_labels(built.frame), dropped=dropped)
+            outcome = build.write_request(replace(request, complete=False))
+        return build.verified_outcome(outcome, before)
+
+    def explained(self, error: Exception, explained: ModelError) -> ModelError:
+        """Of what Spark raised while the result was written: without secrets, and with the line that asked for it."""
+        for result in self._results:
+            explained.message = result.redacted(explained.message)
+        if isinstance(explained, QueryError):
+            file = self._build.model.model.file
+            line = _line_that_asked(error, file)
+            explained.where = f"{file}:{line}" if line else file
+        return explained
+
+    def _called(self, interval: Interval | None, forget: bool, *, from_changes: bool) -> Built:
+        build = self._build
+        run = build.run
+        call = bind_python(run.compiled, build.table, build.values(interval))
+        built = {one.handle: self._input(one, from_changes) for one in call.inputs if not self._is_missing(one, forget)}
+        left = build.attempt.deadline.left(run.clock.monotonic())
+        build.take_notes(*built.values())
+        try:
+            result = self._held.enter_context(
+                called_model(
+                    ModelCall(
+                        call=call,
+                        session=build.session,
+                        inputs={handle: one.frame for handle, one in built.items()},
+                        settings=run.settings,
+                        sandbox=run.sandbox,
+                        log=self._log,
+                        cancelled=lambda: run.cancellation.requested,
+                        timeout=left,
+                    )
+                )
+            )
+        except TidegateError as error:
+            run.cancellation.check()
+            raise self._reported(error) from error
+        self._results.append(result)
+        return built_from(result.frame, list(built.values()))
+
+    def _is_missing(self, one: PythonInput, forget: bool) -> bool:
+        build = self._build
+        return one.kind is ReadKind.THIS and (forget or build.run.lake.table(build.table) is None)
+
+    def _input(self, one: PythonInput, from_changes: bool) -> Built:
+        build = self._build
+        run, decision = build.run, build.decision
+        chunked = run.compiled.chunk_tables
+        appends = one.kind is ReadKind.CHANGES and build.model.model.takes_new_rows
+        batches = zone_batches(build.facts.inputs, decision, run.settings.landing.root, run.run_id, run.started_at)
+        sources = Sources(
+            table=build.table,
+            lake=run.lake,
+            zones=batches,
+            inserted_since=decision.inserted_since if appends else {},
+            keys=build.facts.inputs.keys,
+            in_order=build.reads_in_order,
+            delta=chunked,
+        )
+        if one.kind is not ReadKind.CHANGES or one.table is None:
+            return build_frame(build.session, one.query, sources)
+        if from_changes and one.table in decision.row_changes:
+            change = decision.row_changes[one.table]
+            frame = labelled_changes(build.session, run.lake, one.table, change, chunked.get(one.table))
+            return Built(frame, one.query.sql, {}, {})
+        built = build_frame(build.session, one.query, sources)
+        rows = built.frame.where("false") if from_changes else built.frame
+        return replace(built, frame=labelled_inserts(rows, one.table))
+
+    def _log(self, line: str) -> None:
+        build = self._build
+        build.run.emit("phase", build.name, {"phase": "log", "message": line})
+
+    def _reported(self, error: TidegateError) -> TidegateError:
+        """With its traceback in the log of the run, and without values of columns that are hidden."""
+        build = self._build
+        if touches_hidden_columns(build.run.compiled, build.model):
+            error.message = redact_message(error.message)
+        elif isinstance(error, PythonCodeError) and error.traceback:
+            build.run.emit("phase", build.name, {"phase": "traceback", "traceback": error.traceback})
+        return error
+
+    @staticmethod
+    def _is_labelled(frame: DataFrame) -> bool:
+        return CHANGE_TYPE in frame.columns
+
+    def _without_labels(self, frame: DataFrame) -> DataFrame:
+        """The rows that the table is to have."""
+        if not self._is_labelled(frame):
+            return frame
+        settings, file = self._build.settings, self._build.model.model.file
+        if settings.strategy not in (*_BY_LABEL, Strategy.APPEND_ONLY):
+            raise QueryError(
+                f"the result has a column {CHANGE_TYPE}, and {settings.written_as} takes rows without it",
+                where=file,
+                remedy=f"Leave it out of the result with .drop('{CHANGE_TYPE}'), or use merge_strategy incremental.",
+            )
+        wrong = literal(f"{CHANGE_TYPE} of a row of the result is none of {', '.join(LABELS)}")
+        kept = " ".join(f"WHEN {literal(label)} THEN {str(label not in GONE).lower()}" for label in LABELS)
+        return frame.where(f"CASE {CHANGE_TYPE} {kept} ELSE raise_error({wrong}) END").drop(CHANGE_TYPE)
+
+    def _write_touched(self, frame: DataFrame, dropped: Mapping[str, str]) -> WriteOutcome | None:
+        """The rows of all keys that the result names become those of it that are not gone."""
+        build = self._build
+        model, session, key = build.model.model, build.session, build.settings.key
+        missing = [name for name in key if name.lower() not in {column.lower() for column in frame.columns}]
+        if missing:
+            raise QueryError(
+                f"the result has no {plural(len(missing), 'column')} {', '.join(missing)}, which unique_key names",
+                where=model.file,
+                remedy=f"The result has {', '.join(frame.columns)}.",
+            )
+        with for_few_rows(session), persisted_view(session, frame, _LABELLED):
+            labelled = session.table(_LABELLED)
+            keys = masked_frame(labelled, model.masks, str(model.path)).select(*map(quote, key)).distinct()
+            with persisted_view(session, keys, _TOUCHED):
+                request = build.request(self._without_labels(labelled), dropped=dropped)
+                touched = Touched(_TOUCHED, tuple(key))
+                return build.write_region(replace(request, complete=True, touched=touched), unique=False, nulls=None)
+
+
+def _line_that_asked(error: BaseException, file: str) -> int | None:
+    """The line of the file where the part of the plan was made that failed, or of a function that Spark called."""
+    for each in causes(error):
+        in_worker = re.findall(rf'File "{re.escape(file)}", line (\d+)', str(each))
+        sites = [_call_site(context) for context in _contexts(each)]
+        in_plan = [found[1] for site in sites for found in re.finditer(rf"{re.escape(file)}:(\d+)", site)]
+        if lines := [*in_worker[-1:], *in_plan]:
+            return int(lines[0])
+    return None
+
+
+def _contexts(error: BaseException) -> Sequence[Any]:
+    try:
+        return list(error.getQueryContext())  # type: ignore[attr-defined]
+    except Exception:  # no exception of Spark's, or its JVM has ended
+        return ()
+
+
+def _call_site(context: Any) -> str:
+    try:
+        return str(context.callSite())
+    except Exception:  # the place is one in SQL
+        return ""
