@@ -70,11 +70,18 @@ class Decision:
     warnings: tuple[str, ...] = ()
     """Each with what the user can do about it."""
 
+    @property
+    def from_changes(self) -> bool:
+        """Not all rows of the inputs are read, but what changed in them."""
+        return self.delta is not None or bool(self.row_changes)
+
     def from_all_rows(self, why: str, model: CompiledModel) -> Decision:
         """The same run without its delta, for example because more rows are touched than expected."""
         kind = RunType.INCREMENTAL if is_upsert(model) else RunType.FULL
         reason = f"{self.reason}; {why}" if why else self.reason
-        return replace(self, run_type=kind, reason=reason, delta=None, changes={}, estimate=Estimate())
+        complete = self.complete or (bool(self.row_changes) and result_is_complete(model))
+        whole = replace(self, run_type=kind, reason=reason, complete=complete, estimate=Estimate())
+        return replace(whole, delta=None, changes={}, row_changes={})
 
 
 @dataclass(frozen=True, slots=True)

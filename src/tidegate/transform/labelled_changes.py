@@ -16,7 +16,7 @@ from tidegate.write.added_rows import added_rows
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-__all__ = ["CHANGE_TYPE", "GONE", "LABELS", "labelled_changes", "labelled_inserts"]
+__all__ = ["CHANGE_TYPE", "GONE", "INSERT", "LABELS", "labelled_changes", "labelled_inserts"]
 
 CHANGE_TYPE = "_change_type"
 INSERT, AFTER_UPDATE, BEFORE_UPDATE, DELETE = LABELS = ("insert", "update_postimage", "update_preimage", "delete")

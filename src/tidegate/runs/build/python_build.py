@@ -14,7 +14,6 @@ from tidegate.compiler.hidden_columns import touches_hidden_columns
 from tidegate.compiler.python_call import PythonInput
 from tidegate.errors import ModelError, PythonCodeError, QueryError, TidegateError
 from tidegate.failures import causes
-from tidegate.faults import fault
 from tidegate.names import literal, quote
 from tidegate.planner.intervals import Interval
 from tidegate.project.strategies import Strategy
@@ -25,7 +24,7 @@ from tidegate.runs.build.deliveries import zone_batches
 from tidegate.runs.build.result_frame import masked_frame
 from tidegate.transform import Built, Sources, build_frame
 from tidegate.transform.frames import built_from
-from tidegate.transform.labelled_changes import CHANGE_TYPE, GONE, LABELS, labelled_changes, labelled_inserts
+from tidegate.transform.labelled_changes import CHANGE_TYPE, GONE, INSERT, LABELS, labelled_changes, labelled_inserts
 from tidegate.write import Touched, WriteOutcome
 from tidegate.write.staging import for_few_rows, persisted_view
 
@@ -53,31 +52,43 @@ class PythonBuild:
         self._held.close()
 
     def built(self, interval: Interval | None = None, forget: bool = False) -> Built:
-        """From all rows, or those that an append takes."""
-        built = self._called(interval, forget, from_changes=False)
-        return replace(built, frame=self._without_labels(built.frame))
+        """What the code returns, with its labels."""
+        return self._called(interval, forget, from_changes=bool(self._build.decision.row_changes) and not forget)
 
-    def write_changes(self) -> WriteOutcome | None:
-        """From the changes of its inputs alone; None where all rows are needed after all."""
+    def all_rows(self) -> DataFrame:
+        """What it returns where all rows of its inputs are inserts."""
+        return self.rows_to_write(self._called(None, False, from_changes=False).frame)
+
+    def rows_to_write(self, frame: DataFrame) -> DataFrame:
+        """The rows that the table is to have, where the result is all of them or its strategy decides."""
+        if not self._is_labelled(frame):
+            return frame
+        settings, file = self._build.settings, self._build.model.model.file
+        if settings.strategy not in (*_BY_LABEL, Strategy.APPEND_ONLY):
+            raise QueryError(
+                f"the result has a column {CHANGE_TYPE}, and {settings.written_as} takes rows without it",
+                where=file,
+                remedy=f"Leave it out of the result with .drop('{CHANGE_TYPE}'), or use merge_strategy incremental.",
+            )
+        wrong = literal(f"{CHANGE_TYPE} of a row of the result is none of {', '.join(LABELS)}")
+        kept = " ".join(f"WHEN {literal(label)} THEN {str(label not in GONE).lower()}" for label in LABELS)
+        return frame.where(f"CASE {CHANGE_TYPE} {kept} ELSE raise_error({wrong}) END").drop(CHANGE_TYPE)
+
+    def write_changes(self, built: Built, dropped: Mapping[str, str]) -> WriteOutcome:
+        """The result for what changed in the inputs; from all rows, where that cannot be written into the table."""
         build = self._build
-        run, former = build.run, build.former
-        run.emit("phase", build.name, {"phase": "build_result", "step": 1, "steps": 1})
-        if build.settings.quarantine:
-            build.turn_to_all_rows("it quarantines rows")
-            return None
-        with build.phases.timed("build_result"):
-            built = self._called(None, False, from_changes=True)
-        fault("after_build", build.table)
-        before = run.lake.pointer(build.table)
-        dropped = dict(former.dropped_columns) if former else {}
+        before = build.run.lake.pointer(build.table)
+        outcome: WriteOutcome | None
         if self._is_labelled(built.frame) and build.settings.strategy in _BY_LABEL:
-            outcome = self._write_touched(built.frame, dropped)
-            if outcome is None:
-                build.turn_to_all_rows("it cannot be written in parts")
-                return None
+            outcome = self._write_touched(built, dropped)
         else:
-            request = build.request(self._without_labels(built.frame), dropped=dropped)
-            outcome = build.write_request(replace(request, complete=False))
+            request = replace(build.request(self.rows_to_write(built.frame), dropped=dropped), complete=False)
+            outcome = build.write_request(request, built.bad_records)
+        if outcome is None:
+            build.turn_to_all_rows("it cannot be written in parts")
+            with build.phases.timed("build_result"):
+                frame = self.all_rows()
+            return build.write_request(build.request(frame, dropped=dropped))
         return build.verified_outcome(outcome, before)
 
     def explained(self, error: Exception, explained: ModelError) -> ModelError:
@@ -139,13 +150,14 @@ class PythonBuild:
         )
         if one.kind is not ReadKind.CHANGES or one.table is None:
             return build_frame(build.session, one.query, sources)
-        if from_changes and one.table in decision.row_changes:
-            change = decision.row_changes[one.table]
-            frame = labelled_changes(build.session, run.lake, one.table, change, chunked.get(one.table))
-            return Built(frame, one.query.sql, {}, {})
-        built = build_frame(build.session, one.query, sources)
-        rows = built.frame.where("false") if from_changes else built.frame
-        return replace(built, frame=labelled_inserts(rows, one.table))
+        change = decision.row_changes.get(one.table) if from_changes else None
+        if change is None or str(one.table) in sources.inserted_since:
+            built = build_frame(build.session, one.query, sources)
+            return replace(built, frame=labelled_inserts(built.frame, one.table))
+        frame = labelled_changes(build.session, run.lake, one.table, change, chunked.get(one.table))
+        if appends:
+            frame = frame.where(f"{CHANGE_TYPE} = {literal(INSERT)}")
+        return Built(frame, one.query.sql, {}, {})
 
     def _log(self, line: str) -> None:
         build = self._build
@@ -164,24 +176,15 @@ class PythonBuild:
     def _is_labelled(frame: DataFrame) -> bool:
         return CHANGE_TYPE in frame.columns
 
-    def _without_labels(self, frame: DataFrame) -> DataFrame:
-        """The rows that the table is to have."""
-        if not self._is_labelled(frame):
-            return frame
-        settings, file = self._build.settings, self._build.model.model.file
-        if settings.strategy not in (*_BY_LABEL, Strategy.APPEND_ONLY):
-            raise QueryError(
-                f"the result has a column {CHANGE_TYPE}, and {settings.written_as} takes rows without it",
-                where=file,
-                remedy=f"Leave it out of the result with .drop('{CHANGE_TYPE}'), or use merge_strategy incremental.",
-            )
-        wrong = literal(f"{CHANGE_TYPE} of a row of the result is none of {', '.join(LABELS)}")
-        kept = " ".join(f"WHEN {literal(label)} THEN {str(label not in GONE).lower()}" for label in LABELS)
-        return frame.where(f"CASE {CHANGE_TYPE} {kept} ELSE raise_error({wrong}) END").drop(CHANGE_TYPE)
-
-    def _write_touched(self, frame: DataFrame, dropped: Mapping[str, str]) -> WriteOutcome | None:
+    def _write_touched(self, built: Built, dropped: Mapping[str, str]) -> WriteOutcome | None:
         """The rows of all keys that the result names become those of it that are not gone."""
-        build = self._build
+        build, frame = self._build, built.frame
+        if build.settings.quarantine or built.bad_records is not None:
+            raise QueryError(
+                f"the result has a column {CHANGE_TYPE}, and rows of the model go to quarantine",
+                where=build.model.model.file,
+                remedy=f"Leave the column out of the result with .drop('{CHANGE_TYPE}'), or set quarantine to false.",
+            )
         model, session, key = build.model.model, build.session, build.settings.key
         missing = [name for name in key if name.lower() not in {column.lower() for column in frame.columns}]
         if missing:
@@ -194,7 +197,7 @@ class PythonBuild:
             labelled = session.table(_LABELLED)
             keys = masked_frame(labelled, model.masks, str(model.path)).select(*map(quote, key)).distinct()
             with persisted_view(session, keys, _TOUCHED):
-                request = build.request(self._without_labels(labelled), dropped=dropped)
+                request = build.request(self.rows_to_write(labelled), dropped=dropped)
                 touched = Touched(_TOUCHED, tuple(key))
                 return build.write_region(replace(request, complete=True, touched=touched), unique=False, nulls=None)
 

@@ -125,9 +125,9 @@ class TableBuild:
         """Rows and progress. Whatever is raised, the caller restores the table."""
         self.attempt.watermark = self._read_watermark()
         self.notes += self.decision.warnings
-        arrival = None if self.python else by_arrival(self.model, self.facts.inputs, self._bound)
+        arrival = by_arrival(self.model, self.facts.inputs, self._bound)
         self.arrival, self.obstacle = (arrival, None) if isinstance(arrival, Arrival) else (None, arrival)
-        outcome = self._from_changes_if_they_can() if self.decision.delta or self.decision.row_changes else None
+        outcome = self._from_changes_if_they_can() if self.decision.delta else None
         zones: Mapping[str, ZoneInput] = {}
         if outcome is None and self.model.model.is_silver:
             outcome = write_silver(self)
@@ -177,10 +177,14 @@ class TableBuild:
                 run.emit("phase", self.name, {"phase": "build_result", "step": number + 1, "steps": len(intervals)})
                 built = self._frame(interval, rebuilt)
             fault("after_build", self.table)
-            with partly_written(self.session, if_any=number + 1 < len(intervals)):
-                request = self.request(built.frame, interval, dropped, rebuilt)
-                # The first interval brings the bad records of all: they have no time.
-                outcomes.append(self.write_request(request, built.bad_records if number == 0 else None))
+            # The first interval brings the bad records of all: they have no time.
+            bad_records = built.bad_records if number == 0 else None
+            if self.python and self.decision.row_changes and not rebuilt:
+                outcomes.append(self.python.write_changes(built, dropped))
+            else:
+                with partly_written(self.session, if_any=number + 1 < len(intervals)):
+                    frame = self.python.rows_to_write(built.frame) if self.python else built.frame
+                    outcomes.append(self.write_request(self.request(frame, interval, dropped, rebuilt), bad_records))
             dropped = dict(outcomes[-1].dropped_columns)
         with self.phases.timed("iceberg_write"):
             own, inputs, files = self._metadata(), self.facts.inputs, built.zone_files
@@ -198,7 +202,7 @@ class TableBuild:
         """A query may fail on a changed row that it would leave out among all rows; then all rows are read."""
         before = {table: self.run.lake.pointer(table) for table in (self.table, self.table.quarantine)}
         try:
-            return self.python.write_changes() if self.python else self._from_changes()
+            return self._from_changes()
         except TidegateError:
             raise
         except Exception as error:
@@ -277,8 +281,8 @@ class TableBuild:
             return outcome
         before = self._spent_ms
         with self.phases.timed("build_result"):
-            built = self._frame(None, False)
-            verification = verify(self.request(built.frame))
+            frame = self.python.all_rows() if self.python else self._frame(None, False).frame
+            verification = verify(self.request(frame))
         self.verified = True
         if verification.equal:
             self.aside_ms = self._spent_ms - before
@@ -288,7 +292,7 @@ class TableBuild:
         self.notes.append(verification.message)
         self.run.lake.restore(self.table, former)
         dropped = dict(self.former.dropped_columns) if self.former else {}
-        return self.write_request(self.request(built.frame, dropped=dropped))
+        return self.write_request(self.request(frame, dropped=dropped))
 
     def _frame(self, interval: Interval | None, forget: bool) -> Built:
         if self.python:
