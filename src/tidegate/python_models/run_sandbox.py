@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tidegate.config import Settings
 from tidegate.errors import TidegateError
+
+if TYPE_CHECKING:
+    from tidegate.python_models.sandbox.sandbox import Sandbox
 
 __all__ = ["RunSandbox"]
 
@@ -19,14 +21,14 @@ class RunSandbox:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._lock = threading.Lock()
-        self._sandbox: Any = None
+        self._sandbox: Sandbox | None = None
 
-    def get(self) -> Any:
+    def get(self) -> Sandbox:
+        from tidegate.python_models.sandbox.sandbox import Sandbox  # most projects have nothing to run in it
+
         with self._lock:
             if self._sandbox is None:
-                # Only here: most projects have nothing to run in it.
-                sandbox = import_module("tidegate.python_models.sandbox.sandbox").Sandbox
-                self._sandbox = sandbox(self._settings.sandbox, self._settings.root / ".tidegate" / "sandbox")
+                self._sandbox = Sandbox(self._settings.sandbox, self._settings.root / ".tidegate" / "sandbox")
             return self._sandbox
 
     def start(self) -> None:
