@@ -11,17 +11,18 @@ import pyarrow
 import pytest
 
 import tidegate
-from tidegate.errors import QueryError
+from tidegate.errors import PythonCodeError, QueryError
 from tidegate.python_models.code_runner import (
     CodeFailure,
-    CodeFailureFacts,
     call_model,
-    facts_of_failure,
     line_of,
     loaded_code,
 )
 from tidegate.python_models.model_api import CallFacts, ModelApi
 from tidegate.python_models.returned_value import rows_of
+from tidegate.python_models.sandbox.child_failure import describe_failure, show_source
+from tidegate.python_models.sandbox.job_failure import raised_by
+from tidegate.python_models.sandbox.sandbox_job import SandboxJob
 
 FACTS = CallFacts(
     model="shop.gold.totals",
@@ -68,14 +69,16 @@ def rows(source: str) -> list[dict[str, Any]]:
     return read
 
 
-def failure(source: str) -> CodeFailureFacts:
+def failure(source: str) -> PythonCodeError:
     port = TextPort()
     api = ModelApi(FACTS, port)
     try:
         with loaded_code(FACTS.file, source, api, port.log) as module:
             rows_of(call_model(module, api), line_of(module.__dict__.get("model")))
     except (Exception, SystemExit) as error:
-        return facts_of_failure(error, FACTS.file, source)
+        job = SandboxJob("model", FACTS.file, source)
+        show_source(job)
+        return raised_by(job, describe_failure(error, job))
     raise AssertionError("it did not fail")
 
 
@@ -176,7 +179,7 @@ def test_rows_of_every_kind() -> None:
         ("def model(tg):\n    return tg.ref(1)", "tg.ref(1): the name is a text", 2),
         ("def model(tg):\n    x = 1\n    return x / 0", "ZeroDivisionError: division by zero", 3),
         ("def f():\n    raise SystemExit(3)\n\ndef model(tg):\n    f()", "SystemExit: 3", 2),
-        ("def model(tg)\n    return 1", "SyntaxError: expected ':'", 1),
+        ("def model(tg)\n    return 1", "SyntaxError: expected ':' (totals.py, line 1)", 1),
         (
             "import pandas\nresult = pandas.DataFrame({'a': [1]}).a",
             "`model` returns pandas.Series, which is no DataFrame",
@@ -216,9 +219,10 @@ def test_traceback_begins_at_the_line_of_the_user() -> None:
     facts = failure("import json\n\ndef f(x):\n    return json.loads(x)\n\ndef model(tg):\n    return f('{')\n")
     assert facts.line == 4
     lines = facts.traceback.splitlines()
-    assert lines[1:4] == [
+    assert lines[1:5] == [
         '  File "models/gold/totals.py", line 7, in model',
         "    return f('{')",
+        "           ^^^^^^",
         '  File "models/gold/totals.py", line 4, in f',
     ]
     assert "code_runner" not in facts.traceback

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-MODES = ("trusted",)
+MODES = ("sandbox", "trusted")
 
 RESULTS = {
     "spark": "def model(tg):\n    return tg.ref('silver.orders').where('id > 1')",

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import inspect
-import linecache
 import sys
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from itertools import count
 from types import ModuleType
 from typing import Any
@@ -16,10 +13,7 @@ from typing import Any
 from tidegate.python_models.current_model import current_api
 from tidegate.python_models.model_api import ModelApi
 
-__all__ = ["CodeFailure", "CodeFailureFacts", "call_model", "facts_of_failure", "loaded_code"]
-
-_LONGEST_TRACE = 20
-"""Calls below the line of the user."""
+__all__ = ["CodeFailure", "call_model", "line_of", "loaded_code"]
 
 _numbers = count(1)
 
@@ -31,16 +25,6 @@ class CodeFailure(Exception):
         super().__init__(message)
         self.line = line
         self.remedy = remedy
-
-
-@dataclass(frozen=True, slots=True)
-class CodeFailureFacts:
-    """`line`: the innermost line of the file; `traceback`: from the first line of the file on."""
-
-    message: str
-    line: int | None
-    traceback: str
-    remedy: str | None = None
 
 
 @contextmanager
@@ -86,36 +70,6 @@ def call_model(module: ModuleType, api: ModelApi) -> Any:
 def line_of(function: Any) -> int | None:
     code = getattr(inspect.unwrap(function), "__code__", None)
     return code.co_firstlineno if code is not None else None
-
-
-def facts_of_failure(error: BaseException, file: str, source: str) -> CodeFailureFacts:
-    """The failure as its author sees it: without the calls of Tidegate around the file."""
-    remedy = getattr(error, "remedy", None)
-    if isinstance(error, SyntaxError) and error.filename == file:
-        text = "".join(traceback.format_exception_only(error)).rstrip()
-        return CodeFailureFacts(f"{type(error).__name__}: {error.msg}", error.lineno, text, remedy)
-    steps = list(traceback.walk_tb(error.__traceback__))
-    own = [at for at, (frame, _line) in enumerate(steps) if frame.f_code.co_filename == file]
-    line = steps[own[-1]][1] if own else getattr(error, "line", None)
-    shown = steps[own[0] :][-_LONGEST_TRACE:] if own else []
-    lines = ["Traceback (most recent call last):\n", *_calls(shown, file, source)] if shown else []
-    lines += traceback.format_exception_only(error)
-    return CodeFailureFacts(_message(error), line, "".join(lines).rstrip(), remedy)
-
-
-def _calls(steps: list[Any], file: str, source: str) -> list[str]:
-    linecache.cache[file] = (len(source), None, source.removeprefix("\ufeff").splitlines(keepends=True), file)
-    try:
-        return traceback.format_list(traceback.StackSummary.extract(iter(steps)))
-    finally:
-        linecache.cache.pop(file, None)
-
-
-def _message(error: BaseException) -> str:
-    if isinstance(error, CodeFailure) or hasattr(error, "remedy"):
-        return str(error)
-    text = str(error).strip()
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _takes_api(function: Callable[..., Any]) -> bool:

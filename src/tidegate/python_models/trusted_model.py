@@ -8,11 +8,15 @@ from uuid import uuid4
 
 from tidegate.compiler.python_call import PythonCall
 from tidegate.config import Settings
-from tidegate.errors import FailureKind, PythonCodeError
-from tidegate.python_models.code_runner import call_model, facts_of_failure, line_of, loaded_code
-from tidegate.python_models.granted_sql import over_grants
+from tidegate.errors import FailureKind, PythonCodeError, QueryError
+from tidegate.python_models.code_runner import call_model, line_of, loaded_code
+from tidegate.python_models.connect.granted_views import GrantedViews
+from tidegate.python_models.connect.plan_sql import SqlTexts
 from tidegate.python_models.model_api import CallFacts, ModelApi
 from tidegate.python_models.returned_value import is_spark_frame, rows_of
+from tidegate.python_models.sandbox.child_failure import describe_failure, show_source
+from tidegate.python_models.sandbox.job_failure import raised_by
+from tidegate.python_models.sandbox.sandbox_job import CallRefusedError, SandboxJob
 from tidegate.spark.spark_errors import read_failure
 
 if TYPE_CHECKING:
@@ -60,21 +64,21 @@ class _ClassicPort:
         return self._inputs[handle]
 
     def sql(self, text: str) -> DataFrame:
-        views: dict[str, str] = {}
-
-        def view(handle: str) -> str:
-            if handle not in views:
-                views[handle] = f"__tidegate_sql_{uuid4().hex}"
-                self._inputs[handle].createTempView(views[handle])
-            return views[handle]
-
-        project, functions = self._settings.project, self._settings.spark.function_names
-        sql = over_grants(text, self._inputs, project.namespace, functions, view)
+        """By the rules of the sandbox, so that a model means the same in both."""
+        views = {handle: f"trusted_{uuid4().hex}" for handle in self._inputs}
+        granted = GrantedViews(views, self._settings.project.namespace)
         try:
+            sql = SqlTexts(granted, self._settings.spark.function_names).query(text, frozenset())
+        except CallRefusedError as error:
+            raise QueryError(error.details) from None
+        used = {handle: view for handle, view in views.items() if view in sql}
+        try:
+            for handle, view in used.items():
+                self._inputs[handle].createGlobalTempView(view)
             return self._session.sql(sql)
         finally:
-            for name in views.values():
-                self._session.catalog.dropTempView(name)
+            for view in used.values():
+                self._session.catalog.dropGlobalTempView(view)
 
 
 def _of_session(value: Any, session: SparkSession) -> DataFrame:
@@ -95,15 +99,9 @@ def _of_session(value: Any, session: SparkSession) -> DataFrame:
 
 
 def _failure(error: BaseException, call: PythonCall) -> PythonCodeError:
-    facts = facts_of_failure(error, call.file, call.source)
-    message = facts.message
-    failure = PythonCodeError(
-        message,
-        line=facts.line,
-        traceback=facts.traceback,
-        where=f"{call.file}:{facts.line}" if facts.line else call.file,
-        remedy=facts.remedy,
-    )
+    job = SandboxJob("model", call.file, call.source)
+    show_source(job)
+    failure = raised_by(job, describe_failure(error, job))
     if isinstance(error, Exception) and type(error).__module__.startswith(("pyspark.", "py4j.")):
         read = read_failure(error)
         failure.message, failure.remedy, failure.retry_after = read.message, read.remedy, read.retry_after

@@ -10,7 +10,7 @@ from typing import Any
 from tidegate.errors import FailureKind, TidegateError
 from tidegate.failures import ExceptionFacts, causes, classify, facts_in_text, facts_of_exception, status_in_message
 
-__all__ = ["Failure", "read_failure"]
+__all__ = ["Failure", "read_failure", "sentence"]
 
 _PLACE = re.compile(r"\bline (\d+),? pos(?:ition)? \d+")
 _ADVICE = re.compile(r"\s*If necessary set \S+ to \S+ to bypass this error\.")
@@ -75,7 +75,7 @@ def read_failure(error: BaseException) -> Failure:
     place = _PLACE.search(str(error))
     return Failure(
         classification.kind,
-        _sentence(_message_of(error)),
+        sentence(_message_of(error)),
         int(place.group(1)) if place else None,
         _fragment(error),
         classification.remedy,
@@ -173,7 +173,7 @@ def _message_of(error: BaseException) -> str:
     return _call(error, "getMessage") or (str(java) if java is not None else None) or str(error) or type(error).__name__
 
 
-def _sentence(text: str) -> str:
+def sentence(text: str) -> str:
     """The first paragraph without the codes around it, the query plan and the Java stack."""
     if raised := _RAISED_IN_PYTHON.findall(text):
         text = raised[-1]

@@ -46,7 +46,8 @@ def _described(error: BaseException, kind: str, job: SandboxJob) -> dict[str, An
         "kind": kind,
         "exception": _name(type(error)),
         "message": str(error)[:_LONGEST_MESSAGE],
-        "line": _line(error, job),
+        "line": _line(error, job) or getattr(error, "line", None),
+        "remedy": getattr(error, "remedy", None),
         "traceback": "".join(told.format(chain=True))[-_LONGEST_TRACEBACK:],
     }
 

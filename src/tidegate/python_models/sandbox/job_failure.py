@@ -12,8 +12,9 @@ from tidegate.config.sandbox_settings import SandboxSection
 from tidegate.errors import PythonCodeError, RunCancelledError, SandboxDiedError, SandboxMissingError, TidegateError
 from tidegate.python_models.sandbox.job_run import JobEnd
 from tidegate.python_models.sandbox.sandbox_job import SandboxJob
+from tidegate.spark.spark_errors import sentence
 
-__all__ = ["failure_of"]
+__all__ = ["failure_of", "raised_by"]
 
 _LONGEST_MESSAGE = 4_000
 _LONGEST_TRACEBACK = 40_000
@@ -54,7 +55,7 @@ def failure_of(job: SandboxJob, end: JobEnd, section: SandboxSection, timeout: t
             remedy=remedy.format(**values),
         )
     if end.failure is not None:
-        return _raised(job, end.failure)
+        return raised_by(job, end.failure)
     return SandboxDiedError(
         f"The sandbox ended before {job.file} did, and reported nothing",
         remedy="Run again; if it repeats, the system may be out of memory.",
@@ -129,15 +130,24 @@ def _reason(end: JobEnd, section: SandboxSection) -> str:
     return "exit" if end.process.get("code") is not None else "died"
 
 
-def _raised(job: SandboxJob, failure: Mapping[str, Any]) -> PythonCodeError:
+def raised_by(job: SandboxJob, failure: Mapping[str, Any]) -> PythonCodeError:
+    """Of an exception of the code, as `describe_failure` gives it."""
     name, message = _clean(failure.get("exception"), 200), _clean(failure.get("message"), _LONGEST_MESSAGE)
     return PythonCodeError(
-        f"{name or 'Exception'}: {message}" if message else name or "Exception",
+        _text(name or "Exception", message),
         line=_line(failure),
         traceback=_clean(failure.get("traceback"), _LONGEST_TRACEBACK),
         where=_where(job, failure),
         remedy=_clean(failure.get("remedy"), _LONGEST_MESSAGE) or None,
     )
+
+
+def _text(name: str, message: str) -> str:
+    if message and name.startswith("tidegate."):  # it is Tidegate that refused something, in words of its own
+        return message
+    if message and name.startswith(("pyspark.", "py4j.")):
+        return sentence(message)
+    return f"{name}: {message}" if message else name
 
 
 def _where(job: SandboxJob, failure: Mapping[str, Any]) -> str:

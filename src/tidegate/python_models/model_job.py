@@ -1,0 +1,96 @@
+"""The job of a Python model, inside the sandbox: its result goes back as an unexecuted plan of Spark Connect, or as
+rows in Arrow's format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tidegate.python_models.code_runner import call_model, line_of, loaded_code
+from tidegate.python_models.model_api import CallFacts, ModelApi
+from tidegate.python_models.returned_value import is_spark_frame, rows_of
+from tidegate.python_models.sandbox.link import FrameKind, Link, LinkFrame
+from tidegate.python_models.sandbox.sandbox_job import SandboxJob
+
+__all__ = ["run_model_job"]
+
+
+def run_model_job(job: SandboxJob, link: Link) -> Iterator[LinkFrame]:
+    def log(message: str) -> None:
+        link.send(FrameKind.LOG, {"message": message})
+
+    port = _ConnectPort(link, log)
+    api = ModelApi(CallFacts.of(job.values), port)
+    with loaded_code(job.file, job.source, api, log) as module:
+        value = call_model(module, api)
+        if is_spark_frame(value):
+            # Functions of the module are pickled now, while it can be found.
+            plan = _relation(value)
+            yield LinkFrame(FrameKind.RESULT, {"kind": "plan"}, plan)
+            return
+        rows = rows_of(value, line_of(module.__dict__.get("model")))
+        for piece in _pieces(rows):
+            yield LinkFrame(FrameKind.DATA, {}, piece)
+    yield LinkFrame(FrameKind.RESULT, {"kind": "arrow"}, b"")
+
+
+class _ConnectPort:
+    """Each input is a table of the proxy, by its handle."""
+
+    def __init__(self, link: Link, log: Callable[[str], None]) -> None:
+        self._link = link
+        self._opened: Any = None
+        self.log = log
+
+    @property
+    def _session(self) -> Any:
+        if self._opened is None:
+            from tidegate.python_models.connect.frame_channel import connect_session  # only where Spark is used
+
+            self._opened = connect_session(self._link)
+        return self._opened
+
+    def frame(self, handle: str) -> Any:
+        return self._session.table(handle)
+
+    def sql(self, text: str) -> Any:
+        return self._session.sql(text)
+
+
+def _relation(frame: Any) -> bytes:
+    plan: bytes = frame._plan.to_proto(frame.sparkSession.client).root.SerializeToString()
+    return plan
+
+
+def _pieces(rows: Any) -> Iterator[bytes]:
+    """An IPC stream, in pieces as its batches come."""
+    import pyarrow as pa
+
+    sink = _Pieces()
+    with pa.ipc.new_stream(pa.PythonFile(sink, mode="w"), rows.schema) as writer:
+        for batch in rows:
+            writer.write_batch(batch)
+            yield from sink.take()
+    yield from sink.take()
+
+
+class _Pieces:
+    closed = False
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+
+    def write(self, data: Any) -> int:
+        piece = bytes(data)
+        self._pieces.append(piece)
+        return len(piece)
+
+    def take(self) -> list[bytes]:
+        pieces, self._pieces = self._pieces, []
+        return [b"".join(pieces)] if pieces else []
+
+    def flush(self) -> None:
+        pass
+
+    def close(self) -> None:
+        self.closed = True
