@@ -66,7 +66,7 @@ def _pieces(rows: Any) -> Iterator[bytes]:
     """An IPC stream, in pieces as its batches come."""
     import pyarrow as pa
 
-    sink = _Pieces()
+    sink = _PieceSink()
     with pa.ipc.new_stream(pa.PythonFile(sink, mode="w"), rows.schema) as writer:
         for batch in rows:
             writer.write_batch(batch)
@@ -74,7 +74,7 @@ def _pieces(rows: Any) -> Iterator[bytes]:
     yield from sink.take()
 
 
-class _Pieces:
+class _PieceSink:
     closed = False
 
     def __init__(self) -> None:
