@@ -12,7 +12,7 @@ _ROOM_TO_REPORT = 64 << 20
 """Bytes beyond the limit, for the message that it was reached."""
 
 _MOST_FILES = 256
-_CPU_GRACE = 2
+_CPU_GRACE = 1
 """Seconds from SIGXCPU, which a program may ignore, to SIGKILL."""
 
 

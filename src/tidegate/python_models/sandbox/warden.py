@@ -17,13 +17,15 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from tidegate.python_models.sandbox.link import FrameKind, Link
 from tidegate.python_models.sandbox.wall_trial import try_walls
 from tidegate.python_models.sandbox.walls import WallError, WallPlan
 
-__all__ = ["guard_job"]
+__all__ = ["Guarded", "guard", "guard_job"]
 
 _LONGEST_LINE = 4096
 _MOST_OUTPUT = 64 * 1024
@@ -33,19 +35,38 @@ _TOO_MUCH_OUTPUT = 64 << 20
 """Bytes beyond that, at which the job is ended."""
 
 
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    end: socket.socket | None
+    """The job's own; None only tries the walls."""
+
+    work: Callable[[socket.socket], int]
+    """What it does with that; its exit status."""
+
+    watched: socket.socket
+    """The job is ended when it has `events`."""
+
+    events: int
+    report: Callable[[FrameKind, dict[str, Any]], None]
+
+
 def guard_job(plan: WallPlan, end: socket.socket | None, status: socket.socket, zygote: int) -> NoReturn:
-    """Called in a fork of the zygote. `end`: the job's own; None only tries the walls."""
+    """Called in a fork of the zygote."""
+    guard(plan, Guarded(end, _run_job, status, select.POLLIN, Link(status, 1 << 20).send), zygote)
+
+
+def guard(plan: WallPlan, guarded: Guarded, parent: int) -> NoReturn:
+    """Called in a fork of `parent`."""
     code = 1
     try:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        report = Link(status, 1 << 20)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
         try:
-            plan.enter_warden(zygote)
-            _Warden(plan, end, report, status).run()
+            plan.enter_warden(parent)
+            _Warden(plan, guarded).run()
             code = 0
         except WallError as error:
-            report.send(FrameKind.FAILURE, {"wall": error.wall, "why": error.why})
+            guarded.report(FrameKind.FAILURE, {"wall": error.wall, "why": error.why})
     except BaseException as error:
         with contextlib.suppress(OSError):
             os.write(2, f"sandbox: {type(error).__name__}: {error}\n".encode())
@@ -54,11 +75,10 @@ def guard_job(plan: WallPlan, end: socket.socket | None, status: socket.socket, 
 
 
 class _Warden:
-    def __init__(self, plan: WallPlan, end: socket.socket | None, report: Link, status: socket.socket) -> None:
+    def __init__(self, plan: WallPlan, guarded: Guarded) -> None:
         self._plan = plan
-        self._end = end
-        self._report = report
-        self._status = status
+        self._guarded = guarded
+        self._report = guarded.report
         self._line = b""
         self._forwarded = 0
         self._dropped = 0
@@ -71,12 +91,12 @@ class _Warden:
         if init == 0:
             os.close(news)
             os.close(output)
-            self._status.close()
-            _be_init(self._plan, self._end, news_end, output_end)
+            self._guarded.watched.close()
+            _be_init(self._plan, self._guarded, news_end, output_end)
         os.close(news_end)
         os.close(output_end)
-        if self._end is not None:
-            self._end.close()
+        if self._guarded.end is not None:
+            self._guarded.end.close()
         try:
             self._watch(news, output)
         finally:
@@ -85,13 +105,14 @@ class _Warden:
             os.waitpid(init, 0)
             self._plan.kill_rest()
         self._read_rest(output)
-        self._report.send(FrameKind.RESULT, self._ended)
+        self._report(FrameKind.RESULT, self._ended)
 
     def _watch(self, news: int, output: int) -> None:
         """Until the init has ended, or Tidegate wants the job to."""
         poll = select.poll()
-        for descriptor in (news, output, self._status.fileno()):
+        for descriptor in (news, output):
             poll.register(descriptor, select.POLLIN)
+        poll.register(self._guarded.watched, self._guarded.events)
         heard = b""
         while True:
             for descriptor, _ in poll.poll():
@@ -114,7 +135,7 @@ class _Warden:
 
     def _take(self, message: dict[str, Any]) -> None:
         if "wall" in message:
-            self._report.send(FrameKind.FAILURE, message)
+            self._report(FrameKind.FAILURE, message)
         else:
             self._ended |= message
 
@@ -134,7 +155,7 @@ class _Warden:
         self._forwarded += len(line) + 1
         if len(line) > _LONGEST_LINE:
             self._dropped += len(line) - _LONGEST_LINE
-        self._report.send(FrameKind.LOG, {"message": line[:_LONGEST_LINE].decode(errors="replace")})
+        self._report(FrameKind.LOG, {"message": line[:_LONGEST_LINE].decode(errors="replace")})
 
     def _read_rest(self, output: int) -> None:
         """What is in the pipe; nothing writes to it any more."""
@@ -148,17 +169,17 @@ class _Warden:
             self._ended["dropped"] = self._dropped
 
 
-def _be_init(plan: WallPlan, end: socket.socket | None, news: int, output: int) -> NoReturn:
+def _be_init(plan: WallPlan, guarded: Guarded, news: int, output: int) -> NoReturn:
     try:
         plan.enter_init()
         os.write(news, b"{}\n")  # fails where the warden has ended already
         init = os.getpid()
         job = os.fork()
         if job == 0:
-            _be_job(plan, end, news, output, init)
+            _be_job(plan, guarded, news, output, init)
         os.close(output)
-        if end is not None:
-            end.close()
+        if guarded.end is not None:
+            guarded.end.close()
         status, usage = _wait(job)
         ended = {
             "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
@@ -180,8 +201,8 @@ def _wait(job: int) -> tuple[int, Any]:
             return status, usage
 
 
-def _be_job(plan: WallPlan, end: socket.socket | None, news: int, output: int, init: int) -> NoReturn:
-    code = 1
+def _be_job(plan: WallPlan, guarded: Guarded, news: int, output: int, init: int) -> NoReturn:
+    code, end = 1, guarded.end
     try:
         started = time.monotonic()
         os.dup2(output, 1)
@@ -196,13 +217,17 @@ def _be_job(plan: WallPlan, end: socket.socket | None, news: int, output: int, i
         else:
             _tell(news, {"ready": time.monotonic() - started})
             os.close(news)
-            from tidegate.python_models.sandbox.child_main import run_job
-
-            code = run_job(end)
+            code = guarded.work(end)
     except WallError as error:
         _tell(news, {"wall": error.wall, "why": error.why})
     finally:
         os._exit(code)
+
+
+def _run_job(end: socket.socket) -> int:
+    from tidegate.python_models.sandbox.child_main import run_job
+
+    return run_job(end)
 
 
 def _tell(news: int, message: dict[str, Any]) -> None:
