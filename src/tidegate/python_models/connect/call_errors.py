@@ -25,7 +25,9 @@ _PATHS = re.compile(
     """,
     re.VERBOSE,
 )
-_STACK = re.compile(r"\n\s*(?:at [\w.$]+\(|JVM stacktrace:|Caused by: ).*", re.DOTALL)
+_STACK = re.compile(r"\n[ \t]*(?:at [\w.$]+\(|JVM stacktrace:|Caused by: ).*", re.DOTALL)
+_PLAN = re.compile(r"(SQLSTATE: \w{5}(?:; line \d+ pos \d+)?);\n['\w].*", re.DOTALL)
+"""The plan behind the message of the analyzer, which names branches and views."""
 _KEPT = ("classes", "errorClass", "sqlState")
 _LONGEST = 20_000
 
@@ -39,7 +41,8 @@ class ScrubbedText:
         self._names = re.compile(rf"(?:`?global_temp`?\.)?`?\b({names})\b`?", re.IGNORECASE) if names else None
 
     def __call__(self, text: str) -> str:
-        text = _PATHS.sub("<path>", _STACK.sub("", text))
+        text = text[: 5 * _LONGEST]
+        text = _PATHS.sub("<path>", _PLAN.sub(r"\1", _STACK.sub("", text)))
         if self._names is not None:
             text = self._names.sub(lambda found: self._views[found[1].lower()], text)
         return text[:_LONGEST]

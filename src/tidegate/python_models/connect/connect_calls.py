@@ -10,6 +10,7 @@ from typing import Any
 import grpc
 from pyspark.sql.connect.proto import base_pb2, base_pb2_grpc, commands_pb2
 
+from tidegate.python_models.sandbox.sandbox_job import CallRefusedError
 from tidegate.spark.connect_server import ConnectServer
 
 __all__ = ["SAFE_CONF", "ConnectCalls"]
@@ -81,7 +82,14 @@ class ConnectCalls:
 
     def analyze(self, **what: Any) -> Any:
         request = base_pb2.AnalyzePlanRequest(**self._asking, **what)
-        return self._stub.AnalyzePlan(request, metadata=self._metadata)
+        answer = self._stub.AnalyzePlan.future(request, metadata=self._metadata)
+        self._running = answer
+        try:
+            return answer.result()
+        except grpc.FutureCancelledError as error:
+            raise CallRefusedError("CANCELLED", "the model was ended") from error
+        finally:
+            self._running = None
 
     def error_details(self, error_id: str) -> Any:
         request = base_pb2.FetchErrorDetailsRequest(**self._asking, error_id=error_id)

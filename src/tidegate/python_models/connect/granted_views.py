@@ -50,7 +50,7 @@ class GrantedViews:
         listed = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
         may = f"it declares {listed}" if names else "it declares none"
         return refusal(
-            f"the model reads {written[:200]!r}, which it does not declare; {may}. "
+            f"the model reads {self._named(written)[:200]}, which it does not declare; {may}. "
             'Name it literally, as in tg.ref("silver.orders"), or list it in depends_on'
         )
 
@@ -60,6 +60,8 @@ class GrantedViews:
 
     def _named(self, handle: str) -> str:
         kind, _, name = handle.partition(" ")
+        if kind not in set(ReadKind):
+            return handle
         short = name.removeprefix(f"{self._namespace.lower()}.") if self._namespace else name
         return short if kind == ReadKind.REF else f"tg.{kind}({f'{short!r}' if short else ''})".replace("'", '"')
 

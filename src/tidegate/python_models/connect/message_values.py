@@ -22,14 +22,6 @@ _HINTS = frozenset(
     repartition repartition_by_range rebalance
     """.split()  # noqa: SIM905
 )
-_PARSE_OPTIONS = frozenset(
-    """
-    header sep delimiter quote escape mode inferschema dateformat timestampformat timestampntzformat multiline
-    nullvalue nanvalue emptyvalue ignoreleadingwhitespace ignoretrailingwhitespace comment encoding charset locale
-    allowcomments allowunquotedfieldnames allowsinglequotes allownumericleadingzeros primitivesasstring
-    dropfieldifallnull columnnameofcorruptrecord samplingratio maxcolumns maxcharspercolumn linesep
-    """.split()  # noqa: SIM905
-)
 _PYTHON_FUNCTIONS = frozenset({100, 101, *range(200, 208), 209, 210, 215, 216, *range(250, 254), *range(300, 303)})
 """The kinds of Python functions (pyspark.util.PythonEvalType) without state between groups."""
 
@@ -58,7 +50,6 @@ class MessageValues:
             "HtmlString": _shown_rows,
             "Tail": _tail,
             "Hint": _hint,
-            "Parse": _parse_options,
             "UnresolvedTableValuedFunction": _table_function,
             "CommonInlineUserDefinedTableFunction": self._python_function,
             "CommonInlineUserDefinedFunction": self._python_function,
@@ -161,12 +152,6 @@ def _tail(message: Any, frames: frozenset[str]) -> None:
 def _hint(message: Any, frames: frozenset[str]) -> None:
     if message.name.lower() not in _HINTS:
         raise refusal(f"the hint {message.name[:100]!r} is not known; hints of joins and of partitions are")
-
-
-def _parse_options(message: Any, frames: frozenset[str]) -> None:
-    for option in message.options:
-        if option.lower() not in _PARSE_OPTIONS:
-            raise refusal(f"the option {option[:100]!r} of a reader of texts is closed to Python models")
 
 
 def _cast(message: Any, frames: frozenset[str]) -> None:

@@ -141,13 +141,12 @@ class PlanProxy:
         """What the model may see of a response: rows, their schema, and what it observed."""
         shown = base_pb2.ExecutePlanResponse(response_id=response.response_id, operation_id=response.operation_id)
         kind = response.WhichOneof("response_type")
-        if kind == "arrow_batch":
-            self._rows.take(len(response.arrow_batch.data))
         if kind in _ROWS_IN_RESPONSE:
             getattr(shown, kind).CopyFrom(getattr(response, kind))
         if response.HasField("schema"):
             shown.schema.CopyFrom(response.schema)
         shown.observed_metrics.extend(response.observed_metrics)
+        self._rows.take(shown.ByteSize())
         return shown
 
     def _command(self, request: Any) -> Iterator[Any]:

@@ -17,7 +17,7 @@ __all__ = ["check_ddl", "safe_metadata", "safe_schema"]
 _KEPT = frozenset({"comment"})
 _QUOTED = re.compile(r"`(?:[^`]|``)*`|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
 _EVALUATED = re.compile(r"\b(default|generated|identity)\b", re.IGNORECASE)
-_DEEPEST, _LONGEST = 100, 1 << 20
+_DEEPEST, _LONGEST_JSON, _LONGEST_DDL = 100, 1 << 20, 1 << 16
 
 
 def safe_metadata(text: str) -> str:
@@ -37,7 +37,7 @@ def _safe(metadata: dict[str, Any]) -> dict[str, Any]:
 
 def safe_schema(text: str) -> str:
     """A schema in DDL or JSON, as it may be sent. Raises CallRefusedError."""
-    if len(text) > _LONGEST:
+    if len(text) > _LONGEST_JSON:
         raise refusal("the text of a schema is too long")
     if text.lstrip()[:1] not in ('"', "{", "["):
         check_ddl(text)
@@ -50,13 +50,15 @@ def safe_schema(text: str) -> str:
 
 
 def check_ddl(text: str) -> None:
-    if len(text) > _LONGEST:
+    if len(text) > _LONGEST_DDL:
         raise refusal("the text of a schema is too long")
+    if "\\" in text:
+        raise refusal("the text of a schema may hold no backslash")
     plain = _QUOTED.sub(" ", text)
     if found := _EVALUATED.search(plain):
         word = found[0].lower()
         raise refusal(f"a schema may hold no {word.upper()}; write a column of that name in backquotes: `{word}`")
-    if "\\" in text or not plain.isascii() or any(mark in plain for mark in ("{", "}", "/*", "--", "`", "'", '"')):
+    if not plain.isascii() or any(mark in plain for mark in ("{", "}", "/*", "--", "`", "'", '"')):
         raise refusal(f"the schema {text[:100]!r} is not understood; write it as: id bigint, name string")
 
 

@@ -46,12 +46,15 @@ class SqlTexts:
     def _checked(self, text: str, frames: frozenset[str], what: str) -> tuple[str, ParsedQuery]:
         if len(text) > _LONGEST:
             raise refusal(f"{what} is longer than {_LONGEST} characters")
-        query = parse_permitted(text, self._permissions)
-        if isinstance(query, SqlFault):
-            raise _fault(query, what)
-        self._check_calls(text, what)
-        bound, _ = apply_edits(query.text, self._edits(query, frames), query.start, query.end)
-        self._verify(bound, frames)
+        try:
+            query = parse_permitted(text, self._permissions)
+            if isinstance(query, SqlFault):
+                raise _fault(query, what)
+            self._check_calls(text, what)
+            bound, _ = apply_edits(query.text, self._edits(query, frames), query.start, query.end)
+            self._verify(bound, frames)
+        except RecursionError:
+            raise refusal(f"{what} is nested too deeply") from None
         return bound, query
 
     def _edits(self, query: ParsedQuery, frames: frozenset[str]) -> Iterator[Edit]:

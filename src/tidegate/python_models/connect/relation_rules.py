@@ -26,12 +26,13 @@ RELATION_RULES: Mapping[str, MessageRule] = {
         """
         common read project filter join set_op sort limit aggregate sql local_relation sample offset deduplicate range
         subquery_alias repartition to_df with_columns_renamed show_string drop tail with_columns hint unpivot to_schema
-        repartition_by_expression map_partitions collect_metrics parse group_map co_group_map html_string
+        repartition_by_expression map_partitions collect_metrics group_map co_group_map html_string
         common_inline_user_defined_table_function as_of_join with_relations transpose
         unresolved_table_valued_function lateral_join fill_na drop_na replace summary crosstab describe cov corr
         approx_quantile freq_items sample_by
         """,
         with_watermark=STREAMING,
+        parse="texts are parsed with from_json, from_csv and from_xml",
         apply_in_pandas_with_state=STREAMING,
         cached_local_relation=ARTIFACTS,
         chunked_cached_local_relation=ARTIFACTS,
@@ -85,7 +86,6 @@ RELATION_RULES: Mapping[str, MessageRule] = {
     "Unpivot": rule("input ids values variable_column_name value_column_name"),
     "Unpivot.Values": rule("values"),
     "Transpose": rule("input index_columns"),
-    "Parse": rule("input format schema options"),
     "CollectMetrics": rule("input name metrics"),
     "UnresolvedTableValuedFunction": rule("function_name arguments"),
     "MapPartitions": rule(

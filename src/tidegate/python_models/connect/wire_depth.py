@@ -13,6 +13,8 @@ __all__ = ["MOST_DEPTH", "parse_bounded", "wire_depth"]
 MOST_DEPTH = 600
 """Messages within messages: some 300 steps of a DataFrame one after the other. Spark's own server takes 1024."""
 
+_MOST_FIELDS = 2_000_000
+
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 
@@ -29,8 +31,8 @@ def parse_bounded(message_type: Any, data: bytes) -> Any:
 
 
 def wire_depth(descriptor: Any, data: bytes) -> int:
-    """Raises ValueError past MOST_DEPTH, and for bytes that are no message."""
-    deepest, position = 1, 0
+    """Raises ValueError past MOST_DEPTH or _MOST_FIELDS, and for bytes that are no message."""
+    deepest, position, fields = 1, 0, 0
     open_messages = [(descriptor, len(data))]
     while open_messages:
         descriptor, end = open_messages[-1]
@@ -40,7 +42,9 @@ def wire_depth(descriptor: Any, data: bytes) -> int:
         if position > end:
             raise ValueError("a message ends in the middle of a field")
         tag, position = _varint(data, position)
-        kind = tag & 7
+        kind, fields = tag & 7, fields + 1
+        if fields > _MOST_FIELDS:
+            raise ValueError(f"the plan has more than {_MOST_FIELDS} parts")
         if kind == _VARINT:
             _, position = _varint(data, position)
         elif kind == _FIXED64:
