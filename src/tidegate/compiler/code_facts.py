@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from tidegate.compiler.sql.function_calls import NEVER_THE_SAME, TIME_WORDS
 from tidegate.project import Place
 from tidegate.project.python_source import PythonSource
 
-__all__ = ["change_in_code", "code_definition"]
+__all__ = ["change_in_code", "code_definition", "version_of_package"]
 
 _OWN = frozenset({"tidegate"})
 _MODULES = frozenset({"random", "secrets", "time", "uuid"})
@@ -31,19 +32,22 @@ def change_in_code(python: PythonSource) -> tuple[str, Place] | None:
     return None
 
 
-def code_definition(python: PythonSource) -> tuple[str, ...]:
-    """What the rows depend on besides the inputs: the code, and the versions of the packages that it imports."""
-    return (python.digest, *_packages(python))
+def code_definition(python: PythonSource, variables: Mapping[str, object]) -> tuple[str, ...]:
+    """What the rows depend on besides the inputs: the code, the versions of the packages that it imports, and the
+    variables of the project that it uses."""
+    used = {name: value for name, value in variables.items() if python.variables is None or name in python.variables}
+    values = (f"{name} {json.dumps(value, sort_keys=True, default=repr)}" for name, value in sorted(used.items()))
+    return (python.digest, *_packages(python), *values)
 
 
 def _packages(python: PythonSource) -> Iterator[str]:
     """Those of Python itself have no version of their own."""
     for package in sorted({module.package for module in python.imports} - _OWN - sys.stdlib_module_names - {""}):
-        yield f"{package} {_version(package)}"
+        yield f"{package} {version_of_package(package)}"
 
 
 @lru_cache(maxsize=256)
-def _version(package: str) -> str:
+def version_of_package(package: str) -> str:
     """Of what the package belongs to; empty where it is not installed."""
     from importlib import metadata  # only here: few projects have Python models
 

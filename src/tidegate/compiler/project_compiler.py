@@ -135,8 +135,12 @@ def _fingerprint(work: CompilationState, draft: Draft, inlined: dict[str, str] |
         model.masks,
         _quarantine_digest(model),
         conf,
-        (*(code_definition(draft.python) if draft.python is not None else ()), *_functions_definition(work, draft)),
+        (*_code_definition(work, draft), *_functions_definition(work, draft)),
     )
+
+
+def _code_definition(work: CompilationState, draft: Draft) -> tuple[str, ...]:
+    return code_definition(draft.python, work.vars) if draft.python is not None else ()
 
 
 def _functions_definition(work: CompilationState, draft: Draft) -> Iterator[str]:
