@@ -63,9 +63,8 @@ def test_a_directive_and_the_decorator_give_the_same_model(tmp_path: Path, chose
     assert [p.code for p in one.problems] == [p.code for p in other.problems]
     ((first,), (second,)) = one.models, other.models
     assert first.settings == second.settings
-    assert [(c.name, c.stage, c.severity) for c in first.checks] == [
-        (c.name, c.stage, c.severity) for c in second.checks
-    ]
+    checks = [[(c.name, c.stage, c.severity) for c in model.checks] for model in (first, second)]
+    assert checks[0] == checks[1]
 
 
 def test_strategy_is_another_word_for_the_merge_strategy_in_the_decorator(tmp_path: Path) -> None:
@@ -94,15 +93,8 @@ def test_the_header_ends_at_the_first_line_of_code() -> None:
 
 
 def test_what_cannot_be_parsed_is_a_problem_and_no_crash() -> None:
-    texts = [
-        "def",
-        "x = '\0'",
-        "(" * 500 + ")" * 500,
-        "x" + "()" * 5000,
-        "-" * 20000 + "1",
-        "\ud800",
-        "a" + "+a" * 4000,
-    ]
+    nested = ["(" * 500 + ")" * 500, "x" + "()" * 5000, "-" * 20000 + "1", "a" + "+a" * 4000]
+    texts = ["def", "x = '\0'", "\ud800", *nested]
     for text in texts:
         source = read_python(text, "m.py")
         assert isinstance(source, PythonSource)
