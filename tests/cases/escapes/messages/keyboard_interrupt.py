@@ -1,0 +1,4 @@
+# seeks: parent
+# The exception that a person sends.
+def model(tg):
+    raise KeyboardInterrupt

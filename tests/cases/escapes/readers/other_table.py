@@ -1,0 +1,4 @@
+# seeks: table
+# The session knows every table of the lake.
+def model(tg):
+    return tg.ref("silver.orders").sparkSession.table("SECRET_TABLE")

@@ -1,0 +1,9 @@
+# seeks: none
+# It never ends, and catches whatever wants to end it.
+def model(tg):
+    while True:
+        try:
+            while True:
+                pass
+        except BaseException:
+            continue

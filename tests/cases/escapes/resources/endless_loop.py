@@ -1,0 +1,5 @@
+# seeks: none
+# It never ends.
+def model(tg):
+    while True:
+        pass

@@ -1,0 +1,4 @@
+# seeks: none
+# One expression that takes for ever, in which no signal of Python is heard.
+def model(tg):
+    return 9 ** (9**9)

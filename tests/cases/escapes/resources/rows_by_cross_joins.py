@@ -1,0 +1,7 @@
+# seeks: none
+# A few rows, crossed with themselves until the machine is full.
+def model(tg):
+    orders = tg.ref("silver.orders").select("id")
+    for _ in range(24):
+        orders = orders.crossJoin(tg.ref("silver.orders").select("id").limit(3))
+    return orders.toDF(*[f"c{number}" for number in range(25)])

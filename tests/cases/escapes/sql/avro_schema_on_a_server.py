@@ -1,0 +1,4 @@
+# seeks: network
+# The schema of a function lies on a server.
+def model(tg):
+    return tg.sql("SELECT from_avro(X'00', '\"string\"', map('avroSchemaUrl', 'http://127.0.0.1:SECRET_PORT/x')) AS got")

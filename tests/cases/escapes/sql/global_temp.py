@@ -1,0 +1,5 @@
+# seeks: table
+# What other models were granted lies among the global views.
+def model(tg):
+    views = tg.sql("SHOW VIEWS IN global_temp").collect()
+    return tg.sql(f"SELECT * FROM global_temp.`{views[-1].viewName}`")

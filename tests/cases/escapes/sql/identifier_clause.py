@@ -1,0 +1,4 @@
+# seeks: table
+# The name is an expression.
+def model(tg):
+    return tg.sql("SELECT * FROM IDENTIFIER(lower('SECRET_TABLE'))")

@@ -1,0 +1,4 @@
+# seeks: file
+# A zone that leads up and out.
+def model(tg):
+    return tg.landing_zone("../../../../../../../../../SECRET_FILE")

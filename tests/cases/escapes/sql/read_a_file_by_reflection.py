@@ -1,0 +1,7 @@
+# seeks: file
+# A static method of the JVM that reads lines and takes one text.
+def model(tg):
+    return tg.sql(
+        "SELECT reflect('org.apache.spark.TestUtils', 'x', 'SECRET_FILE') AS a, "
+        "reflect('org.apache.commons.io.FileUtils', 'readFileToString', 'SECRET_FILE') AS got"
+    )

@@ -1,0 +1,4 @@
+# seeks: table
+# Quotes that are escaped by a backslash for one reader and end the text for another.
+def model(tg):
+    return tg.sql("SELECT 'a\\' || (SELECT max(secret) FROM SECRET_TABLE) || 'b' AS got, '\\' AS x FROM silver.orders --'")

@@ -1,0 +1,4 @@
+# seeks: file
+# A query that runs a program.
+def model(tg):
+    return tg.sql("SELECT TRANSFORM(id) USING 'cat SECRET_FILE' AS (got STRING) FROM silver.orders")

@@ -1,0 +1,4 @@
+# seeks: table
+# A table that the model has not declared.
+def model(tg):
+    return tg.sql("SELECT * FROM SECRET_TABLE")

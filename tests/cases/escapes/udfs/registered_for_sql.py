@@ -1,0 +1,6 @@
+# seeks: file
+# Registered by name, called in a text.
+def model(tg):
+    session = tg.ref("silver.orders").sparkSession
+    session.udf.register("reads", lambda value: open("SECRET_FILE").read())
+    return tg.sql("SELECT reads(id) AS got FROM silver.orders")
