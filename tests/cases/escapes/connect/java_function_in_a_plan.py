@@ -1,5 +1,6 @@
 # seeks: environment
 # A function of a Java class, or of Scala's serialized code, within the plan.
+# @depends_on: silver.orders
 from pyspark.sql.connect import proto
 
 
@@ -9,4 +10,4 @@ def model(tg):
     command.register_function.function_name = "f"
     command.register_function.java_udf.class_name = "org.apache.hadoop.hive.ql.udf.generic.GenericUDFReflect"
     client.execute_command(command)
-    return tg.sql("SELECT f('java.lang.System', 'getenv', 'SECRET_VARIABLE') AS got")
+    return tg.sql("".join(["SELECT f('java.lang.System', 'getenv', 'SECRET_VARIABLE') AS got"]))

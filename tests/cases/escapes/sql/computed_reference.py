@@ -1,4 +1,5 @@
 # seeks: table
 # A reference by a computed name.
+# @depends_on: silver.orders
 def model(tg):
     return tg.ref("".join(["SECRET", "_TABLE"]) and "%s" % "SECRET_TABLE")

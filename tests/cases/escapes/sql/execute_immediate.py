@@ -1,4 +1,5 @@
 # seeks: table
 # A statement in a text.
+# @depends_on: silver.orders
 def model(tg):
-    return tg.sql("EXECUTE IMMEDIATE 'SELECT * FROM ' || 'SECRET_TABLE'")
+    return tg.sql("".join(["EXECUTE IMMEDIATE 'SELECT * FROM ' || 'SECRET_TABLE'"]))

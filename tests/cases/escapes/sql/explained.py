@@ -1,4 +1,5 @@
 # seeks: table
 # A statement that only describes another.
+# @depends_on: silver.orders
 def model(tg):
-    return tg.sql("EXPLAIN EXTENDED SELECT max(secret) FROM SECRET_TABLE")
+    return tg.sql("".join(["EXPLAIN EXTENDED SELECT max(secret) FROM SECRET_TABLE"]))

@@ -1,4 +1,5 @@
 # seeks: table
 # The full name, with the catalog of main.
+# @depends_on: silver.orders
 def model(tg):
-    return tg.sql("SELECT * FROM main.shop.SECRET_TABLE")
+    return tg.sql("".join(["SELECT * FROM main.shop.SECRET_TABLE"]))

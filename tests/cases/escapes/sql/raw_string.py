@@ -1,4 +1,5 @@
 # seeks: table
 # In a raw text a backslash escapes nothing.
+# @depends_on: silver.orders
 def model(tg):
-    return tg.sql(r"SELECT r'\' || (SELECT max(secret) FROM SECRET_TABLE) || r'\' AS got FROM silver.orders")
+    return tg.sql("".join([r"SELECT r'\' || (SELECT max(secret) FROM SECRET_TABLE) || r'\' AS got FROM silver.orders"]))

@@ -1,4 +1,5 @@
 # seeks: file
 # Options of functions name files.
+# @depends_on: silver.orders
 def model(tg):
-    return tg.sql("SELECT from_xml('<a>b</a>', 'a STRING', map('rowValidationXSDPath', 'SECRET_FILE')) AS got")
+    return tg.sql("".join(["SELECT from_xml('<a>b</a>', 'a STRING', map('rowValidationXSDPath', 'SECRET_FILE')) AS got"]))

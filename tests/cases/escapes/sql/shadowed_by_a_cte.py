@@ -1,4 +1,5 @@
 # seeks: table
 # The granted name as the name of another query, which reads what its name was before.
+# @depends_on: silver.orders
 def model(tg):
-    return tg.sql("WITH orders AS (SELECT * FROM SECRET_TABLE) SELECT * FROM orders")
+    return tg.sql("".join(["WITH orders AS (SELECT * FROM SECRET_TABLE) SELECT * FROM orders"]))

@@ -1,4 +1,5 @@
 # seeks: environment
 # The old substitution of variables in a query.
+# @depends_on: silver.orders
 def model(tg):
-    return tg.sql("SELECT '${env:SECRET_VARIABLE}' AS got, '${system:java.home}' AS home")
+    return tg.sql("".join(["SELECT '${env:SECRET_VARIABLE}' AS got, '${system:java.home}' AS home"]))

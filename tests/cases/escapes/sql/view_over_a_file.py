@@ -1,5 +1,6 @@
 # seeks: file
 # A temporary view with a data source of its own.
+# @depends_on: silver.orders
 def model(tg):
-    tg.sql("CREATE TEMPORARY VIEW v USING text OPTIONS (path 'SECRET_FILE')")
-    return tg.sql("SELECT * FROM v")
+    tg.sql("".join(["CREATE TEMPORARY VIEW v USING text OPTIONS (path 'SECRET_FILE')"]))
+    return tg.sql("".join(["SELECT * FROM v"]))
