@@ -1,5 +1,6 @@
 # seeks: table
 # A text that is the declared table when it is checked, and the other one when it is used.
+# check: accepts
 # @depends_on: silver.orders
 import pyarrow as pa
 

@@ -1,5 +1,6 @@
 # seeks: environment
 # What the settings of the project replace is read again by Tidegate itself.
+# check: accepts
 import pyarrow as pa
 
 

@@ -1,4 +1,5 @@
 # seeks: parent
 # The exception that a person sends.
+# check: accepts
 def model(tg):
     raise KeyboardInterrupt

@@ -1,5 +1,6 @@
 # seeks: none
 # It never ends, and catches whatever wants to end it.
+# check: accepts
 def model(tg):
     while True:
         try:

@@ -1,5 +1,6 @@
 # seeks: none
 # Rows out of Spark, more than it may take.
+# check: accepts
 import pyarrow as pa
 
 

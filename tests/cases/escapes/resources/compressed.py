@@ -1,5 +1,6 @@
 # seeks: none
 # A few bytes that become many.
+# check: accepts
 import pyarrow as pa
 import zlib
 

@@ -1,5 +1,6 @@
 # seeks: none
 # It never ends.
+# check: accepts
 def model(tg):
     while True:
         pass

@@ -1,5 +1,6 @@
 # seeks: none
 # A reader of batches that never ends.
+# check: accepts
 import pyarrow as pa
 
 

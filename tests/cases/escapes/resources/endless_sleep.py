@@ -1,5 +1,6 @@
 # seeks: none
 # It never ends, and takes no time of the processor.
+# check: accepts
 import time
 
 

@@ -1,5 +1,6 @@
 # seeks: none
 # A pattern that is tried in more ways than there are atoms.
+# check: accepts
 import re
 
 import pyarrow as pa

@@ -1,5 +1,6 @@
 # seeks: none
 # Rows that it makes itself, more than it may.
+# check: accepts
 import numpy as np
 import pandas as pd
 

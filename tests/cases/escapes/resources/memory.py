@@ -1,5 +1,6 @@
 # seeks: none
 # More memory than it may have.
+# check: accepts
 import pyarrow as pa
 
 

@@ -1,5 +1,6 @@
 # seeks: none
 # A few rows, crossed with themselves until the machine is full.
+# check: accepts
 def model(tg):
     orders = tg.ref("silver.orders").select("id")
     for _ in range(24):

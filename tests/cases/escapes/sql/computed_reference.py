@@ -1,5 +1,6 @@
 # seeks: table
 # A reference by a computed name.
+# check: accepts
 # @depends_on: silver.orders
 def model(tg):
     return tg.ref("".join(["SECRET", "_TABLE"]) and "%s" % "SECRET_TABLE")

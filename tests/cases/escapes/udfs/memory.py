@@ -1,5 +1,6 @@
 # seeks: none
 # The worker takes memory.
+# check: accepts
 from pyspark.sql import functions as F
 
 

@@ -1,0 +1,1 @@
+"""The corpus of `tests/cases/escapes`: programs that look for secrets, and the secrets."""

@@ -1,0 +1,84 @@
+"""The programs of `tests/cases/escapes`, one file each.
+
+A file is a whole model. Its header says what it seeks and how: `# seeks: file`, then a line of what it tries. Further
+lines of the header, each `# key: value`:
+
+- `as`: `function` for a file of `lib/`, `check` for one of `checks/`; else a model.
+- `check: accepts`: the check of the source finds nothing, so that what stops it are the walls.
+- `sample: yes`: one of those that run each time; the others run where TIDEGATE_PROVE is set.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["SECRETS", "EscapeProgram", "programs", "sample"]
+
+FOLDER = Path(__file__).parents[2] / "cases" / "escapes"
+
+SECRETS = ("file", "environment", "network", "table")
+"""What is to be stopped by each layer alone."""
+
+_SEEKS = (*SECRETS, "write", "parent", "none")
+_HEADER = re.compile(r"# ([a-z]+): (.+)")
+
+
+@dataclass(frozen=True, slots=True)
+class EscapeProgram:
+    category: str
+    name: str
+    text: str
+    """With placeholders, see `Plants.values`."""
+
+    header: Mapping[str, str]
+
+    @property
+    def seeks(self) -> str:
+        return self.header["seeks"]
+
+    @property
+    def kind(self) -> str:
+        return self.header.get("as", "model")
+
+    @property
+    def accepted(self) -> bool:
+        return self.header.get("check") == "accepts"
+
+    @property
+    def table(self) -> str:
+        return f"{self.category}__{self.name}"
+
+    def source(self, values: Mapping[str, object]) -> str:
+        text = self.text
+        for placeholder in sorted(values, key=len, reverse=True):
+            text = text.replace(placeholder, str(values[placeholder]))
+        return text
+
+    def __str__(self) -> str:
+        return f"{self.category}/{self.name}"
+
+
+def programs() -> list[EscapeProgram]:
+    return [_read(path) for path in sorted(FOLDER.glob("*/*.py"))]
+
+
+def sample() -> list[EscapeProgram]:
+    """Those that run here: all where TIDEGATE_PROVE is set."""
+    every = programs()
+    return every if os.environ.get("TIDEGATE_PROVE") else [one for one in every if one.header.get("sample") == "yes"]
+
+
+def _read(path: Path) -> EscapeProgram:
+    text = path.read_bytes().decode()  # line ends as they are: some of them are part of the attempt
+    header = {}
+    for line in text.split("\n"):
+        if not line.startswith("# "):
+            break
+        if match := _HEADER.fullmatch(line):
+            header[match[1]] = match[2]
+    assert header.get("seeks") in _SEEKS, f"{path}: say in the header what it seeks: {', '.join(_SEEKS)}"
+    return EscapeProgram(path.parent.name, path.stem, text, header)
