@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
 import pytest
@@ -52,6 +53,9 @@ settings.load_profile("tests")
 
 PLANTED_TOKEN = ("TIDEGATE_TEST_TOKEN", "planted-42c0ffee42")
 """A variable that is there when Spark starts, with a value that nothing may show."""
+
+PLANTED_VARIABLE = ("TIDEGATE_PLANTED", f"planted-variable-{token_hex(8)}")
+"""A variable whose name says nothing of a secret, so that its value is redacted nowhere."""
 
 _KINDS = ["embedded", "jdbc", *(pytest.param(kind, marks=pytest.mark.spark) for kind in ("nessie", "rest"))]
 _numbers = count(1)
@@ -198,7 +202,8 @@ def spark(spark_log: Path) -> Iterator[SparkSession]:
     from tests.services.h2 import h2_jar
     from tidegate.spark.session import start_session
 
-    os.environ.setdefault(*PLANTED_TOKEN)
+    for variable in (PLANTED_TOKEN, PLANTED_VARIABLE):
+        os.environ.setdefault(*variable)
     section = SparkSection(
         master="local[2]",
         memory="2g",

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
 
-__all__ = ["PLANTED_VARIABLE", "Plants", "planted"]
+from tests.conftest import PLANTED_VARIABLE
 
-PLANTED_VARIABLE = "TIDEGATE_PLANTED"
+__all__ = ["Plants", "planted"]
 
 _VICTIM = "import sys, time; print('ready', flush=True); time.sleep(86400)"
 
@@ -25,9 +25,6 @@ _VICTIM = "import sys, time; print('ready', flush=True); time.sleep(86400)"
 @dataclass(frozen=True, slots=True)
 class Plants:
     folder: Path
-    variable: str
-    """The value of the variable. It is in the environment of the JVM, too."""
-
     port: int
     victim: subprocess.Popen[str]
     """A process that has the secret file open and the variable in its environment, and which nobody else ends."""
@@ -48,7 +45,7 @@ class Plants:
         return {
             "the file": self.file,
             "the private file": self.private,
-            "the environment": self.variable,
+            "the environment": PLANTED_VARIABLE[1],
             "the network": self.network,
             "the other table": self.table,
         }
@@ -57,7 +54,7 @@ class Plants:
         return {
             "SECRET_FILE": self.folder / "secret.txt",
             "PRIVATE_FILE": self.folder / "private.txt",
-            "SECRET_VARIABLE": PLANTED_VARIABLE,
+            "SECRET_VARIABLE": PLANTED_VARIABLE[0],
             "SECRET_PORT": self.port,
             "SECRET_SOCKET": self.folder / "planted.sock",
             "ABSTRACT_SOCKET": self._abstract,
@@ -118,16 +115,15 @@ class Plants:
 
 
 @contextmanager
-def planted(variable: str) -> Iterator[Plants]:
-    """`variable`: the value of PLANTED_VARIABLE."""
+def planted() -> Iterator[Plants]:
     with ExitStack() as stack:
         # Others may enter it: only walls are to keep them from reading, not the folder's mode.
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tidegate-planted-", dir="/var/tmp")))
         folder.chmod(0o755)
         tcp = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         (folder / "secret.txt").touch(0o644)
-        victim = stack.enter_context(_victim(folder / "secret.txt", variable))
-        plants = Plants(folder, variable, tcp.getsockname()[1], victim)
+        victim = stack.enter_context(_victim(folder / "secret.txt"))
+        plants = Plants(folder, tcp.getsockname()[1], victim)
         (folder / "secret.txt").write_text(plants.file + "\n")
         (folder / "private.txt").touch(0o600)
         (folder / "private.txt").write_text(plants.private + "\n")
@@ -136,13 +132,13 @@ def planted(variable: str) -> Iterator[Plants]:
 
 
 @contextmanager
-def _victim(file: Path, variable: str) -> Iterator[subprocess.Popen[str]]:
+def _victim(file: Path) -> Iterator[subprocess.Popen[str]]:
     with file.open() as opened:
         process = subprocess.Popen(
             [sys.executable, "-S", "-c", _VICTIM],
             stdin=opened,
             stdout=subprocess.PIPE,
-            env={PLANTED_VARIABLE: variable},
+            env=dict([PLANTED_VARIABLE]),
             text=True,
         )
     try:

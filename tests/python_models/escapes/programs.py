@@ -13,10 +13,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["SECRETS", "EscapeProgram", "programs", "sample"]
+__all__ = ["SECRETS", "EscapeProgram", "groups", "programs"]
 
 FOLDER = Path(__file__).parents[2] / "cases" / "escapes"
 
@@ -34,7 +34,7 @@ class EscapeProgram:
     text: str
     """With placeholders, see `Plants.values`."""
 
-    header: Mapping[str, str]
+    header: Mapping[str, str] = field(hash=False)
 
     @property
     def seeks(self) -> str:
@@ -47,6 +47,10 @@ class EscapeProgram:
     @property
     def accepted(self) -> bool:
         return self.header.get("check") == "accepts"
+
+    @property
+    def sampled(self) -> bool:
+        return self.header.get("sample") == "yes"
 
     @property
     def table(self) -> str:
@@ -66,10 +70,13 @@ def programs() -> list[EscapeProgram]:
     return [_read(path) for path in sorted(FOLDER.glob("*/*.py"))]
 
 
-def sample() -> list[EscapeProgram]:
-    """Those that run here: all where TIDEGATE_PROVE is set."""
+def groups() -> dict[str, list[EscapeProgram]]:
+    """What runs together: one program of each category, or where TIDEGATE_PROVE is set all, by category."""
     every = programs()
-    return every if os.environ.get("TIDEGATE_PROVE") else [one for one in every if one.header.get("sample") == "yes"]
+    if not os.environ.get("TIDEGATE_PROVE"):
+        return {"sample": [one for one in every if one.sampled]}
+    categories = sorted({one.category for one in every})
+    return {category: [one for one in every if one.category == category] for category in categories}
 
 
 def _read(path: Path) -> EscapeProgram:

@@ -1,5 +1,6 @@
 # seeks: file
 # A class pattern for the globals of a function, and a mapping pattern for what is in them.
+# sample: yes
 import json
 
 import pyarrow as pa

@@ -1,5 +1,6 @@
 # seeks: environment
 # An operator of an exception class is exec.
+# sample: yes
 import pyarrow as pa
 
 got = []

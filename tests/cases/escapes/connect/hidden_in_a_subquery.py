@@ -1,5 +1,6 @@
 # seeks: file
 # A relation that nothing reads but an expression, which refers to it by its number.
+# sample: yes
 from pyspark.sql.connect import proto
 
 

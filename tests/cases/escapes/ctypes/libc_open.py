@@ -1,5 +1,6 @@
 # seeks: file
 # The C library opens the file, past all of Python.
+# sample: yes
 import ctypes
 
 import pyarrow as pa

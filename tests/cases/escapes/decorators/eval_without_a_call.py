@@ -1,5 +1,6 @@
 # seeks: environment
 # A decorator is called without a call in the syntax tree, one on top of another.
+# sample: yes
 import pyarrow as pa
 
 

@@ -1,5 +1,6 @@
 # seeks: environment
 # The environment that the process was started with, as the kernel keeps it.
+# sample: yes
 import pyarrow as pa
 
 

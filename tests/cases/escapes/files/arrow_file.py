@@ -1,5 +1,6 @@
 # seeks: file
 # Arrow opens files in C++, past Python's open.
+# sample: yes
 import pyarrow as pa
 
 

@@ -1,5 +1,6 @@
 # seeks: file
 # The Formatter of string gives the object itself, not its text.
+# sample: yes
 import json
 import string
 

@@ -1,5 +1,6 @@
 # seeks: environment
 # A context manager is handed the traceback; from the frame back to the callers, whose globals are Tidegate's.
+# sample: yes
 import pyarrow as pa
 
 

@@ -1,5 +1,6 @@
 # seeks: parent
 # Pieces of an Arrow stream whose offsets lead out of it: who reads them unchecked crashes or shows its memory.
+# sample: yes
 import socket
 import struct
 

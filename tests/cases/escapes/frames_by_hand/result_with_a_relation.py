@@ -1,5 +1,6 @@
 # seeks: file
 # The last frame, by hand: a result whose relation reads a file.
+# sample: yes
 import socket
 import struct
 

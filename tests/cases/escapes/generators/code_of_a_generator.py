@@ -1,5 +1,6 @@
 # seeks: file
 # The code of a generator, given other names, becomes a function that opens.
+# sample: yes
 import json
 
 import pyarrow as pa

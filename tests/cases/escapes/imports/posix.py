@@ -1,5 +1,6 @@
 # seeks: file
 # The module below os.
+# sample: yes
 import posix
 
 import pyarrow as pa

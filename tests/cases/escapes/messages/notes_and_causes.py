@@ -1,5 +1,6 @@
 # seeks: file
 # Notes, causes and contexts of an exception.
+# sample: yes
 import json
 
 

@@ -1,5 +1,6 @@
 # seeks: environment
 # An extension type in the metadata of a table is unpickled by whoever reads the stream: the parent.
+# sample: yes
 # check: accepts
 import pyarrow as pa
 

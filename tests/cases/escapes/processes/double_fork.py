@@ -1,5 +1,6 @@
 # seeks: parent
 # A process that leaves its group and its session, and has no parent any more; the harness looks for its name.
+# sample: yes
 import os
 import time
 

@@ -1,5 +1,6 @@
 # seeks: none
 # Processes that fork, up to a number that a machine survives.
+# sample: yes
 import os
 import time
 

@@ -1,5 +1,6 @@
 # seeks: network
 # A socket without a file, that no wall of files stops.
+# sample: yes
 import socket
 
 import pyarrow as pa

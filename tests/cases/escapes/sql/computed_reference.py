@@ -1,5 +1,6 @@
 # seeks: table
 # A reference by a computed name.
+# sample: yes
 # check: accepts
 # @depends_on: silver.orders
 def model(tg):

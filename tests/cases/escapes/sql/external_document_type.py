@@ -1,5 +1,6 @@
 # seeks: network
 # A document type that lies on a server.
+# sample: yes
 # check: accepts
 # @depends_on: silver.orders
 def model(tg):

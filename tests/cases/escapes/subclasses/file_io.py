@@ -1,5 +1,6 @@
 # seeks: file
 # The raw file is a subclass of a subclass.
+# sample: yes
 import pyarrow as pa
 
 
