@@ -94,9 +94,11 @@ def called_model(call: ModelCall) -> Iterator[ModelFrame]:
 def _sandboxed(call: ModelCall, log: Callable[[str], None]) -> Iterator[ModelFrame]:
     # Only here: projects without sandboxed models import no Connect client.
     from tidegate.python_models.connect.plan_proxy import PlanProxy
+    from tidegate.python_models.walled_functions import with_walled_functions
     from tidegate.spark.connect_server import connect_server
 
-    section, session = call.settings.sandbox, call.session
+    session = call.session
+    section = with_walled_functions(session, call.settings.sandbox)
     with ExitStack() as stack:
         views: dict[str, str] = {}
         for handle, frame in call.inputs.items():

@@ -99,8 +99,8 @@ class Jvm:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def start_jvm(conf: Mapping[str, str], log: IO[bytes]) -> Jvm:
-    """Its output goes to `log`."""
+def start_jvm(conf: Mapping[str, str], log: IO[bytes], environment: Mapping[str, str]) -> Jvm:
+    """Its output goes to `log`. `environment`: beside that of this process."""
     from pyspark.find_spark_home import _find_spark_home
 
     folder = Path(tempfile.mkdtemp(prefix="tidegate-spark-"))
@@ -109,7 +109,7 @@ def start_jvm(conf: Mapping[str, str], log: IO[bytes]) -> Jvm:
     command = [str(script), *settings, *shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))]
     own = {"SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(folder / "gateway")}
     try:
-        process = processes.start(command, env={**os.environ, **own}, stdout=log, reads_pipe=True)
+        process = processes.start(command, env={**os.environ, **environment, **own}, stdout=log, reads_pipe=True)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

@@ -27,9 +27,21 @@ from tidegate.spark.table_formats import TableFormat, formats_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["child_session", "interrupt", "local_cores", "open_spark", "start_session", "temporary_conf", "use_pool"]
+__all__ = [
+    "WALLED_PYTHON",
+    "child_session",
+    "interrupt",
+    "local_cores",
+    "open_spark",
+    "start_session",
+    "temporary_conf",
+    "use_pool",
+]
 
 SPARK_LOG = "spark.log"
+WALLED_PYTHON = "workers/tidegate-python"
+"""Beside Spark's log: the Python of functions that are not trusted."""
+
 _LOG4J_FILE = "log4j2.properties"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _EXTENSIONS = "spark.sql.extensions"
@@ -90,7 +102,7 @@ def start_session(
     with log:
         start = log.tell()
         try:
-            session = _connect(conf, log)
+            session = _connect(conf, log, _jvm_environment(log_dir))
         except Exception as error:
             tail = (log_dir / SPARK_LOG).read_bytes()[start:].decode(errors="replace").strip().splitlines()
             because = next((line for line in reversed(tail) if "rror" in line), str(error).splitlines()[0])
@@ -114,7 +126,17 @@ def _require(session: SparkSession, formats: tuple[TableFormat, ...]) -> None:
             )
 
 
-def _connect(conf: Mapping[str, str], log: IO[bytes]) -> SparkSession:
+def _jvm_environment(log_dir: Path) -> dict[str, str]:
+    """Python functions that come through Spark's Connect server run with the JVM's `PYSPARK_PYTHON`; those of this
+    process with its own. The file is not there before code that is not trusted is to run, see `walled_functions`."""
+    own = os.environ["PYSPARK_PYTHON"]
+    return {
+        "PYSPARK_PYTHON": str((log_dir / WALLED_PYTHON).absolute()),
+        "PYSPARK_DRIVER_PYTHON": os.environ.get("PYSPARK_DRIVER_PYTHON", own),
+    }
+
+
+def _connect(conf: Mapping[str, str], log: IO[bytes], environment: Mapping[str, str]) -> SparkSession:
     # The import alone takes half a second, and commands that only read metadata must not pay for it.
     from pyspark.sql import SparkSession
 
@@ -126,7 +148,7 @@ def _connect(conf: Mapping[str, str], log: IO[bytes]) -> SparkSession:
     forget_spark()
     os.environ[_LOG_SECRETS] = log_pattern() or "NOTHING_IS_SECRET"
     try:
-        jvm = start_jvm(conf, log)
+        jvm = start_jvm(conf, log, environment)
     finally:
         del os.environ[_LOG_SECRETS]
     return jvm.connect(builder.getOrCreate)

@@ -14,6 +14,7 @@ from tidegate.python_models.connect.frame_channel import connect_session
 from tidegate.python_models.connect.plan_proxy import PlanProxy
 from tidegate.python_models.sandbox.link import FrameKind, Link
 from tidegate.python_models.sandbox.sandbox_job import CallRefusedError
+from tidegate.python_models.walled_functions import with_walled_functions
 from tidegate.spark.connect_server import connect_server
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ def granted(session: SparkSession, frames: Mapping[str, DataFrame]) -> Iterator[
 def open_proxy(
     session: SparkSession, grants: Mapping[str, str], section: SandboxSection | None = None, **more: Any
 ) -> Iterator[PlanProxy]:
-    proxy = PlanProxy(connect_server(session), grants, section or SandboxSection(), namespace="shop", **more)
+    walled = with_walled_functions(session, section or SandboxSection())
+    proxy = PlanProxy(connect_server(session), grants, walled, namespace="shop", **more)
     try:
         yield proxy
     finally:

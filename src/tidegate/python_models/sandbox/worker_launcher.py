@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -54,18 +55,19 @@ _VARIABLES = {
 }
 
 
-def worker_python(section: SandboxSection, folder: Path) -> Path:
+def worker_python(section: SandboxSection, folder: Path, name: str = "tidegate-python") -> Path:
     """A program to be the JVM's `PYSPARK_PYTHON`, in `folder`, which must last as long as the JVM.
 
     It takes nothing of the JVM's environment but what workers need.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    root, scratch, canary = (folder / name for name in ("root", "scratch", "canary"))
+    root, scratch, canary = (folder / each for each in ("root", "scratch", "canary"))
     root.mkdir(exist_ok=True)
     scratch.mkdir(exist_ok=True)
     canary.write_text("no worker may read this\n")
     settings = folder / "workers.json"
-    settings.write_text(
+    _replace(
+        settings,
         json.dumps(
             {
                 "packages": package_paths(section.imports),
@@ -80,12 +82,19 @@ def worker_python(section: SandboxSection, folder: Path) -> Path:
                     "file_size": section.file_size,
                 },
             }
-        )
+        ),
     )
-    launcher = folder / "tidegate-python"
-    launcher.write_text(_script(settings.absolute()))
-    launcher.chmod(0o700)
+    launcher = folder / name
+    _replace(launcher, _script(settings.absolute()))
     return launcher.absolute()
+
+
+def _replace(path: Path, text: str) -> None:
+    """At once: another run of the project may read it."""
+    new = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
+    new.write_text(text)
+    new.chmod(0o700)
+    new.replace(path)
 
 
 def _script(settings: Path) -> str:
