@@ -250,16 +250,34 @@ EXPRESSIONS = {
 }
 
 
+ALLOWED: dict[str, dict[str, Any]] = {
+    "CallFunction": {"function_name": "abs"},
+    "Expression.UnresolvedFunction": {"function_name": "abs"},
+    "UnresolvedTableValuedFunction": {"function_name": "explode"},
+    "CommonInlineUserDefinedFunction": {"python_udf": UDF.python_udf},
+    "CommonInlineUserDefinedTableFunction": {"python_udtf": {"eval_type": 300, "python_ver": "3.11"}},
+    "Hint": {"name": "broadcast"},
+    "SQL": {"query": "SELECT 1"},
+    "WithRelations": {"root": RANGE},
+}
+"""What a message needs to be allowed, beside what is put into it."""
+
+
 def nested(evil: Any) -> Iterator[tuple[str, Any]]:
     """It in each place that an allowed message has for it."""
     for message in reachable():
         name = message.full_name.removeprefix(PREFIX)
         for field in message.fields:
-            if field.message_type is not evil.DESCRIPTOR or field.name not in RULES[name].allowed:
+            if field.message_type is None or field.name not in RULES[name].allowed:
                 continue
-            outer = message._concrete_class()
-            place = getattr(outer, field.name)
-            (place.add() if field.is_repeated else place).CopyFrom(evil)
+            outer = message._concrete_class(**ALLOWED.get(name, {}))
+            place, kind = getattr(outer, field.name), field.message_type
+            if kind.GetOptions().map_entry and kind.fields_by_name["value"].message_type is evil.DESCRIPTOR:
+                place["a"].CopyFrom(evil)
+            elif kind is evil.DESCRIPTOR:
+                (place.add() if field.is_repeated else place).CopyFrom(evil)
+            else:
+                continue
             yield f"{name}.{field.name}", outer
 
 

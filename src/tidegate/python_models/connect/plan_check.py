@@ -49,7 +49,9 @@ class PlanCheck:
                 return [(message.common, _NO_FRAMES)] if message.HasField("common") else []
             return [(each, frames) for each in inner]
         if name == "WithRelations":
-            return [(each, _NO_FRAMES) for each in message.references] + [(message.root, _frames(message))]
+            if not message.HasField("root"):
+                raise refusal("a relation of the plan is empty")
+            return [(message.root, _frames(message)), *((each, _NO_FRAMES) for each in message.references)]
         if check := self._values.checks.get(name):
             check(message, frames)
         return [(each, _NO_FRAMES) for each in inner]
