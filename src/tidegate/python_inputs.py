@@ -18,7 +18,7 @@ class ReadKind(StrEnum):
 
 TG_NAMES = frozenset(
     {*map(str, ReadKind), "sql", "model", "var", "log"}
-    | {"watermark_value", "run_started_at", "is_incremental", "is_scd2"}
+    | {"watermark_value", "run_started_at", "start_date", "end_date", "is_incremental", "is_scd2"}
 )
 """All that the code of a model may use of `tg`."""
 

@@ -22,6 +22,7 @@ MAY_NAME_ONE = {
     "project/strategies.py": "declares them",
     "project/setting_keys.py": "reads other spellings of them",
     "project/template_names.py": "has is_scd2() and others for templates",
+    "python_models/model_api.py": "has is_scd2() for Python models",
     "write/__init__.py": "lists their writers",
 }
 

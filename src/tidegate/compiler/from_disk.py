@@ -73,7 +73,10 @@ def _remedy(wrong: Collection[str], variables: Collection[str]) -> str:
 
 _caches: dict[Path, CompileCache] = {}
 
-_TEXT_ERRORS = frozenset({"EmptyModel", "MultipleStatements", "NotAQuery", "SqlSyntax", "TemplateError"})
+_TEXT_ERRORS = frozenset(
+    {"EmptyModel", "MultipleStatements", "NotAQuery", "SqlSyntax", "TemplateError"}
+    | {"ComputedName", "MissingModel", "ModelSignature", "PythonSyntax", "UnknownTgName"}
+)
 """Errors of a text that do not depend on which tables exist."""
 _CONFIRMED_SECONDS = 30.0
 

@@ -49,6 +49,12 @@ class ModelFacts:
     """Newest first."""
 
     @property
+    def code(self) -> str | None:
+        """The source of a Python model."""
+        model = self.compiled.model
+        return model.source if model.python is not None else None
+
+    @property
     def declared(self) -> dict[str, Any]:
         """The settings that differ from the defaults."""
         own, default = self.compiled.model.settings, ModelSettings()
@@ -64,6 +70,7 @@ class ModelFacts:
             "upstreams": list(self.upstreams),
             "downstreams": list(self.downstreams),
             "zones": list(self.compiled.zones),
+            "code": self.code,
             "fingerprint": self.compiled.fingerprint,
             "checks": [_declared(check) for check in self.compiled.checks],
             "table": asdict(self.table) if self.table else None,

@@ -256,4 +256,6 @@ def _takes_deltas(reader: CompiledModel) -> bool:
     settings = reader.model.settings
     if settings.materialized is not Materialized.TABLE or not settings.traits.gains_from_differences:
         return False
+    if reader.code is not None and not reader.code.changes:
+        return False
     return reader.deterministic and not reader.manual and settings.deltas != "never"

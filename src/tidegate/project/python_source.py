@@ -6,7 +6,8 @@ it; what code reaches by other ways is not seen, and so it cannot read it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from tidegate.config import ZoneSettings
 from tidegate.problems import Place, Problem
@@ -70,8 +71,8 @@ class PythonSource:
     imports: tuple[PythonImport, ...] = ()
     """In order, those inside functions too."""
 
-    names: frozenset[str] = frozenset()
-    """What it uses of `tg`."""
+    uses: Mapping[str, Place] = field(default_factory=dict)
+    """What it uses of `tg`, each at its first place."""
 
     variables: frozenset[str] | None = frozenset()
     """The names that it gives to `tg.var`; None where it computes one."""

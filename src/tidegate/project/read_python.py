@@ -53,7 +53,7 @@ def _read(text: str, file: str, tree: ast.Module) -> PythonSource:
         reads=uses.reads,
         queries=uses.queries,
         imports=tuple(_imports(tree, file)),
-        names=uses.names,
+        uses=uses.names,
         variables=uses.variables,
         calls=tuple(_calls(tree, file)),
         settings=entries,

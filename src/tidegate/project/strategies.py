@@ -92,6 +92,9 @@ class StrategyTraits:
     writes_rows_as_they_come: bool = False
     """Each row of the result is written, so that written rows can be counted against the result."""
 
+    takes_touched_keys: bool = False
+    """A result may name keys and the rows that they have from now on: a key that it names without a row is deleted."""
+
     gains_from_differences: bool = False
     """For such a reader a table that is computed whole may be written as the rows that differ."""
 
@@ -139,6 +142,7 @@ STRATEGIES: Mapping[str, StrategyTraits] = {
         merges_by_key=True,
         key_identifies_rows=True,
         enforces_key=True,
+        takes_touched_keys=True,
         gains_from_differences=True,
     ),
     Strategy.APPEND_ONLY: StrategyTraits(
@@ -165,6 +169,7 @@ STRATEGIES: Mapping[str, StrategyTraits] = {
         required_settings=("unique_key",),
         complete_result=True,
         holds_result_as_is=True,
+        takes_touched_keys=True,
         gains_from_differences=True,
     ),
     Strategy.SCD2: StrategyTraits(

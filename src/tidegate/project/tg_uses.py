@@ -26,7 +26,7 @@ class TgUses:
 
     reads: tuple[PythonRead, ...] = ()
     queries: tuple[PythonQuery, ...] = ()
-    names: frozenset[str] = frozenset()
+    names: dict[str, Place] = field(default_factory=dict)
     variables: frozenset[str] | None = frozenset()
     problems: list[Problem] = field(default_factory=list)
 
@@ -46,7 +46,7 @@ def read_uses(tree: ast.Module, names: Collection[str], file: str) -> TgUses:
             problem = Problem("UnknownTgName", f"there is no tg.{node.attr}", place, suggestion=fix or listed)
             uses.problems.append(problem)
             continue
-        uses.names |= {node.attr}
+        uses.names.setdefault(node.attr, place)
         _read_use(uses, node.attr, calls.get(id(node)), place, file)
     return uses
 

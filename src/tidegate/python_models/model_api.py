@@ -46,6 +46,8 @@ class CallFacts:
     run_started_at: str
     incremental: bool = False
     watermark_value: str | None = None
+    start_date: str | None = None
+    end_date: str | None = None
     vars: Mapping[str, Any] = field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:
@@ -58,6 +60,8 @@ class CallFacts:
             "run_started_at": self.run_started_at,
             "incremental": self.incremental,
             "watermark_value": self.watermark_value,
+            "start_date": self.start_date,
+            "end_date": self.end_date,
             "vars": dict(self.vars),
         }
 
@@ -115,8 +119,17 @@ class ModelApi:
     @property
     def run_started_at(self) -> datetime:
         """In UTC."""
-        moment = datetime.fromisoformat(self._facts.run_started_at)
-        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return _in_utc(self._facts.run_started_at)
+
+    @property
+    def start_date(self) -> datetime:
+        """The start of the interval that is built, in UTC; of strategy time_interval only."""
+        return self._date(self._facts.start_date, "start_date")
+
+    @property
+    def end_date(self) -> datetime:
+        """The end of the interval, which is not part of it."""
+        return self._date(self._facts.end_date, "end_date")
 
     def is_incremental(self) -> bool:
         """The table exists, and is not rebuilt."""
@@ -140,6 +153,12 @@ class ModelApi:
         """A line of the run's log."""
         self._port.log(str(message))
 
+    def _date(self, text: str | None, name: str) -> datetime:
+        if text is None:
+            remedy = "Use it in a model of strategy time_interval."
+            raise QueryError(f"tg.{name} has no value in this run", remedy=remedy)
+        return _in_utc(text)
+
     def _read(self, kind: ReadKind, name: str) -> Any:
         call = f"tg.{kind}({name!r})"
         if not isinstance(name, str):
@@ -156,3 +175,8 @@ class ModelApi:
 
     def __reduce__(self) -> Any:
         raise TypeError(NOT_IN_WORKERS)
+
+
+def _in_utc(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -59,6 +59,8 @@ class ModelCall:
             run_started_at=values.run_started_at,
             incremental=values.incremental,
             watermark_value=values.watermark_value,
+            start_date=values.start_date,
+            end_date=values.end_date,
             vars=values.vars,
         )
 

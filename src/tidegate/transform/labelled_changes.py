@@ -63,6 +63,12 @@ def labelled_changes(
 
 
 def _from_feed(session: SparkSession, table: ChunkTable, change: TableChange) -> DataFrame:
+    if change.then_id == change.now_id:
+        # Delta refuses a feed that begins after its end.
+        version = session.read.format("delta").option("versionAsOf", str(change.now_id)).load(table.spark_path)
+        return version.where("false").selectExpr(
+            *(quote(column.name) for column in table.relation.columns), f"CAST(NULL AS STRING) AS {CHANGE_TYPE}"
+        )
     reader = session.read.format("delta").option("readChangeFeed", "true")
     reader = reader.option("startingVersion", str(change.then_id + 1)).option("endingVersion", str(change.now_id))
     names = [column.name for column in table.relation.columns]

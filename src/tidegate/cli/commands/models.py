@@ -113,6 +113,9 @@ def _lines(facts: ModelFacts) -> Iterator[OutputLine]:
     yield from _run_lines(facts)
     yield from _check_lines(facts)
     yield from _anomaly_lines(facts)
+    if facts.code is not None:
+        yield ""
+        yield from (clean(line) for line in facts.code.splitlines())
 
 
 def _table_lines(facts: ModelFacts) -> Iterator[OutputLine]:

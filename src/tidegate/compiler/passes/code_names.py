@@ -29,7 +29,7 @@ def read_code(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
     python = draft.python
     if python is None:
         return
-    draft.content.names = python.names
+    draft.content.names = frozenset(python.uses)
     draft.content.changing = change_in_code(python)
     for problem in python.problems:
         severity = DiagnosticSeverity.ERROR if problem.severity is Severity.ERROR else DiagnosticSeverity.WARNING

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import PurePosixPath
 
 from tidegate.checks.check_registry import row_constraints
@@ -25,7 +26,7 @@ from tidegate.names import TableName
 from tidegate.project import Materialized, Model, Place
 from tidegate.project.template_names import WATERMARK_NAMES
 
-__all__ = ["check_quarantine", "check_quarantine_names", "check_query", "check_settings"]
+__all__ = ["check_quarantine", "check_quarantine_names", "check_query", "check_settings", "dates_of"]
 
 
 def check_query(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
@@ -138,11 +139,20 @@ def _dates(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
         return
     where = "a quality test" if draft.test else f"a model of strategy {draft.model.settings.strategy}"
     for part in (draft, *ephemeral_through(work, draft)):
-        for rendering, facts in part.facts:
-            for offset, name in facts.dates:
-                message = f"@{name} has no value in {where}; it is set for strategy time_interval"
-                yield work.error(draft, "UnboundDate", message, work.place(part, rendering.later, offset))
-                return
+        for name, at in dates_of(work, part):
+            message = f"{name} has no value in {where}; it is set for strategy time_interval"
+            yield work.error(draft, "UnboundDate", message, at())
+            return
+
+
+def dates_of(work: CompilationState, draft: Draft) -> Iterator[tuple[str, Callable[[], Place]]]:
+    """Where it uses the start or the end of an interval, as it is written there."""
+    for name, place in draft.python.uses.items() if draft.python is not None else ():
+        if name in ("start_date", "end_date"):
+            yield f"tg.{name}", lambda place=place: place  # type: ignore[misc]
+    for rendering, facts in draft.facts:
+        for offset, name in facts.dates:
+            yield f"@{name}", partial(work.place, draft, rendering.later, offset)
 
 
 def _test(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tidegate.compiler.compiled import Diagnostic, DiagnosticSeverity, Span
 from tidegate.compiler.drafts import CompilationState, Draft
 from tidegate.compiler.inlining import ephemeral_through
+from tidegate.compiler.passes.settings_rules import dates_of
 from tidegate.compiler.sql.queries import SqlFault, parse_permitted
 from tidegate.compiler.table_columns import visible_columns
 from tidegate.compiler.unit_test_inputs import UnitInputs, misfit
@@ -87,12 +88,14 @@ class _Check:
         yield from self._rows(self.test.expect, self.draft.relation or NOTHING_KNOWN, self.name)
 
     def _dates(self) -> Iterator[Diagnostic]:
-        used = {word for part in self.read for _, facts in part.facts for _, word in facts.dates}
+        used = {word for part in self.read for word, _ in dates_of(self.work, part)}
         dates = {"start_date": self.test.start_date, "end_date": self.test.end_date}
         for word in sorted(used):
-            if dates[word] is None:
-                message = f"the query uses @{word}, and the test does not set it"
-                yield self.error("InvalidUnitTest", message, self.test.place, f"add '{word}' to the test")
+            name = word.removeprefix("tg.").removeprefix("@")
+            if dates[name] is None:
+                what = "query" if self.draft.python is None else "code"
+                message = f"the {what} uses {word}, and the test does not set it"
+                yield self.error("InvalidUnitTest", message, self.test.place, f"add '{name}' to the test")
 
     def _unknown_input(self, name: str, place: Place) -> Diagnostic:
         names = self.inputs.names

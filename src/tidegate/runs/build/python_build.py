@@ -16,7 +16,7 @@ from tidegate.errors import ModelError, PythonCodeError, QueryError, TidegateErr
 from tidegate.failures import causes
 from tidegate.names import literal, quote
 from tidegate.planner.intervals import Interval
-from tidegate.project.strategies import Strategy
+from tidegate.project.strategies import Deltas
 from tidegate.python_inputs import ReadKind
 from tidegate.python_models.model_result import ModelCall, ModelFrame, called_model
 from tidegate.quality.check_answers import redact_message
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 __all__ = ["PythonBuild"]
 
 _LABELLED, _TOUCHED = "__tidegate_labelled", "__tidegate_touched_keys"
-_BY_LABEL = (Strategy.INCREMENTAL, Strategy.DELETE_INSERT)
-"""Strategies that replace the rows of the keys that a result names."""
 
 
 class PythonBuild:
@@ -64,7 +62,7 @@ class PythonBuild:
         if not self._is_labelled(frame):
             return frame
         settings, file = self._build.settings, self._build.model.model.file
-        if settings.strategy not in (*_BY_LABEL, Strategy.APPEND_ONLY):
+        if not settings.traits.takes_touched_keys and settings.traits.deltas is not Deltas.INSERTED:
             raise QueryError(
                 f"the result has a column {CHANGE_TYPE}, and {settings.written_as} takes rows without it",
                 where=file,
@@ -79,7 +77,7 @@ class PythonBuild:
         build = self._build
         before = build.run.lake.pointer(build.table)
         outcome: WriteOutcome | None
-        if self._is_labelled(built.frame) and build.settings.strategy in _BY_LABEL:
+        if self._is_labelled(built.frame) and build.settings.traits.takes_touched_keys:
             outcome = self._write_touched(built, dropped)
         else:
             request = replace(build.request(self.rows_to_write(built.frame), dropped=dropped), complete=False)
