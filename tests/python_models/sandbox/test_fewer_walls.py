@@ -18,7 +18,7 @@ from tests.python_models.sandbox.conftest import own_sandbox, run_script
 from tests.python_models.sandbox.effects import effects
 from tidegate.errors import SandboxMissingError
 from tidegate.python_models.sandbox.privileges import NOBODY
-from tidegate.python_models.sandbox.system_calls import libc_call
+from tidegate.python_models.sandbox.system_calls import libc_call, prctl
 
 NAMESPACES = ["user namespace", "process namespace", "network namespace", "ipc namespace", "mount namespace"]
 VARIANTS = {
@@ -46,6 +46,19 @@ def test_so_do_those_of_a_user_who_is_not_root(variant: str, nobodys: Path) -> N
     without, expected = VARIANTS[variant]
     program = [sys.executable, "-m", "tests.python_models.sandbox.effects", str(nobodys), *without]
     done = subprocess.run(program, capture_output=True, text=True, preexec_fn=_become_nobody, cwd=_ROOT)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["reached"] == []
+    assert set(found["walls"]) >= expected
+    assert "user" not in found["walls"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be a root with fewer rights")
+@pytest.mark.parametrize("variant", ["all", "no namespaces"])
+def test_so_do_those_of_a_container_whose_root_has_no_rights(variant: str, tmp_path: Path) -> None:
+    without, expected = VARIANTS[variant]
+    program = [sys.executable, "-m", "tests.python_models.sandbox.effects", str(tmp_path), *without]
+    done = subprocess.run(program, capture_output=True, text=True, preexec_fn=_drop_rights, cwd=_ROOT)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["reached"] == []
@@ -91,6 +104,12 @@ def nobodys() -> Iterator[Path]:
     yield folder
     with contextlib.suppress(OSError):
         shutil.rmtree(folder)
+
+
+def _drop_rights() -> None:
+    """The program that follows has none."""
+    for capability in range(38):
+        prctl(24, capability)
 
 
 def _become_nobody() -> None:

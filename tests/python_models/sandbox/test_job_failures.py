@@ -228,6 +228,20 @@ for n in range(99999):
     assert "not shown" in lines[-1]
 
 
+def test_what_is_logged_cannot_control_a_terminal(sandbox: Sandbox) -> None:
+    lines: list[str] = []
+    run_script(sandbox, "print('\\x1b[2Jhidden')", on_log=lines.append)
+    assert lines == ["?[2Jhidden"]
+
+
+def test_a_job_does_not_outlive_an_error_of_who_receives_its_log(sandbox: Sandbox) -> None:
+    def fail(line: str) -> None:
+        raise RuntimeError("the disk is full")
+
+    with pytest.raises(RuntimeError, match="the disk is full"):
+        run_script(sandbox, "print('x')\nimport time\ntime.sleep(1000)", on_log=fail)
+
+
 def test_a_flood_of_log_frames_is_bounded(sandbox: Sandbox) -> None:
     lines: list[str] = []
     source = (

@@ -11,6 +11,7 @@ from tidegate.amounts import format_duration, size
 from tidegate.config.sandbox_settings import SandboxSection
 from tidegate.errors import PythonCodeError, RunCancelledError, SandboxDiedError, SandboxMissingError, TidegateError
 from tidegate.python_models.sandbox.job_run import JobEnd
+from tidegate.python_models.sandbox.printable_text import printable
 from tidegate.python_models.sandbox.sandbox_job import SandboxJob
 from tidegate.spark.spark_errors import sentence
 
@@ -27,7 +28,7 @@ def failure_of(job: SandboxJob, end: JobEnd, section: SandboxSection, timeout: t
     if end.wall is not None:
         return SandboxMissingError(
             f"A wall of the sandbox that this system has could not be put up around {job.file}: "
-            f"{_clean(end.wall.get('wall'))}: {_clean(end.wall.get('why'))}",
+            f"{printable(end.wall.get('wall'))}: {printable(end.wall.get('why'))}",
             remedy="Run again; `tidegate doctor` lists the walls.",
         )
     reason = _reason(end, section)
@@ -50,7 +51,7 @@ def failure_of(job: SandboxJob, end: JobEnd, section: SandboxSection, timeout: t
             message.format(**values),
             reason=reason,
             line=_line(failure),
-            traceback=_clean(failure.get("traceback"), _LONGEST_TRACEBACK),
+            traceback=printable(failure.get("traceback"), _LONGEST_TRACEBACK),
             where=_where(job, failure),
             remedy=remedy.format(**values),
         )
@@ -132,13 +133,13 @@ def _reason(end: JobEnd, section: SandboxSection) -> str:
 
 def raised_by(job: SandboxJob, failure: Mapping[str, Any]) -> PythonCodeError:
     """Of an exception of the code, as `describe_failure` gives it."""
-    name, message = _clean(failure.get("exception"), 200), _clean(failure.get("message"), _LONGEST_MESSAGE)
+    name, message = printable(failure.get("exception"), 200), printable(failure.get("message"), _LONGEST_MESSAGE)
     return PythonCodeError(
         _text(name or "Exception", message),
         line=_line(failure),
-        traceback=_clean(failure.get("traceback"), _LONGEST_TRACEBACK),
+        traceback=printable(failure.get("traceback"), _LONGEST_TRACEBACK),
         where=_where(job, failure),
-        remedy=_clean(failure.get("remedy"), _LONGEST_MESSAGE) or None,
+        remedy=printable(failure.get("remedy"), _LONGEST_MESSAGE) or None,
     )
 
 
@@ -158,13 +159,6 @@ def _where(job: SandboxJob, failure: Mapping[str, Any]) -> str:
 def _line(failure: Mapping[str, Any]) -> int | None:
     line = failure.get("line")
     return line if type(line) is int and 0 < line < 1_000_000 else None
-
-
-def _clean(value: object, longest: int = 1_000) -> str:
-    """Without what a terminal would obey."""
-    if not isinstance(value, str):
-        return ""
-    return "".join(letter if letter.isprintable() or letter in "\n\t" else "?" for letter in value[:longest])
 
 
 def _signal_name(number: object) -> str:

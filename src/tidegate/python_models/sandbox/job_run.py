@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tidegate.python_models.sandbox.link import FrameKind, FrameTooLargeError, Link, LinkFrame
+from tidegate.python_models.sandbox.printable_text import printable
 from tidegate.python_models.sandbox.sandbox_job import CallHandler, CallRefusedError, JobResult, SandboxJob
 
 __all__ = ["JobEnd", "JobRun"]
@@ -61,25 +62,30 @@ class JobRun:
         self._local_rows = local_rows
         self._log = _BoundedLog(on_log)
         self._end = JobEnd()
-        self._stop = threading.Lock()
+        self._answered = threading.Event()
+        self._watch_error: BaseException | None = None
 
     def run(
         self, job: SandboxJob, calls: CallHandler, deadline: float | None, cancelled: Callable[[], bool] | None
     ) -> JobEnd:
         """Returns when nothing of the job runs any more."""
         watcher = threading.Thread(
-            target=self._watch, args=(calls, deadline, cancelled), name="sandbox-watch", daemon=True
+            target=self._keep_watch, args=(calls, deadline, cancelled), name="sandbox-watch", daemon=True
         )
         watcher.start()
         try:
             self._converse(job, calls)
+            self._answered.set()
             if self._end.result is None and self._end.failure is None and self._end.nonsense is None:
                 watcher.join()
         finally:
+            self._answered.set()
             self._kill()
             watcher.join()
             self._link.close()
             self._status.close()
+        if self._watch_error is not None:
+            raise self._watch_error
         self._log.finish()
         return self._end
 
@@ -90,7 +96,7 @@ class JobRun:
             with _Pieces(self._arrow, self._local_rows) as pieces:
                 while (frame := self._link.receive()) is not None:
                     if not self._take(frame, calls, pieces):
-                        return
+                        break
         except (FrameTooLargeError, ValueError, RecursionError) as error:
             self._end.nonsense = f"{error}"[:200]
         except OSError:
@@ -98,6 +104,8 @@ class JobRun:
 
     def _take(self, frame: LinkFrame, calls: CallHandler, pieces: _Pieces) -> bool:
         """False for the last frame."""
+        if self._end.stopped is not None:
+            return False
         if frame.kind is FrameKind.CALL:
             self._answer(frame, calls)
         elif frame.kind is FrameKind.LOG:
@@ -129,6 +137,15 @@ class JobRun:
         else:
             self._link.send(FrameKind.REPLY_END)
 
+    def _keep_watch(self, calls: CallHandler, deadline: float | None, cancelled: Callable[[], bool] | None) -> None:
+        try:
+            self._watch(calls, deadline, cancelled)
+        except BaseException as error:  # of `on_log` or `cancelled`: without a watch nothing may run on
+            self._watch_error = error
+            self._kill()
+        while not self._answered.wait(_TICK_SECONDS):  # no one waits for the answer of a call that goes on
+            calls.interrupt()
+
     def _watch(self, calls: CallHandler, deadline: float | None, cancelled: Callable[[], bool] | None) -> None:
         """Until the warden has ended, which it does last."""
         poll = select.poll()
@@ -136,9 +153,9 @@ class JobRun:
         while True:
             if self._end.stopped is None:
                 if deadline is not None and time.monotonic() >= deadline:
-                    self._give_up("timeout", calls)
+                    self._give_up("timeout")
                 elif cancelled is not None and cancelled():
-                    self._give_up("cancelled", calls)
+                    self._give_up("cancelled")
             if not poll.poll(self._pause(deadline) * 1000):
                 continue
             try:
@@ -153,18 +170,15 @@ class JobRun:
                 self._end.wall = frame.header
             else:
                 self._end.process = frame.header
-        if self._end.result is None:
-            calls.interrupt()
 
     def _pause(self, deadline: float | None) -> float:
         if deadline is None or self._end.stopped is not None:
             return _TICK_SECONDS
         return min(_TICK_SECONDS, max(0.0, deadline - time.monotonic()))
 
-    def _give_up(self, why: str, calls: CallHandler) -> None:
+    def _give_up(self, why: str) -> None:
         self._end.stopped = why
         self._kill()
-        calls.interrupt()
 
     def _kill(self) -> None:
         """The warden kills all of the job when it reads the end of the status socket; its reports still arrive."""
@@ -213,7 +227,6 @@ class _BoundedLog:
         self._lock = threading.Lock()
 
     def add(self, message: str) -> None:
-        message = message[:_LONGEST_LOG]
         with self._lock:
             if self._lines >= _MOST_LOG_LINES or self._text + len(message) > _MOST_LOG_TEXT:
                 self._dropped += 1
@@ -228,7 +241,7 @@ class _BoundedLog:
 
 
 def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    return printable(value, _LONGEST_LOG)
 
 
 def _result(frame: LinkFrame, pieces: _Pieces) -> JobResult:

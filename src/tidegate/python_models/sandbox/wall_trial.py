@@ -59,6 +59,7 @@ def find_walls(
 ) -> TrialResult:
     """`guard`: what a fork does, see `guard_job`. The plan's own walls are ignored."""
     absent = _not_for_this_user() | dict.fromkeys(without, "left out")
+    tried: list[str] = []
     while True:
         candidates = frozenset(WALLS) - absent.keys()
         outcome = _trial(replace(plan, walls=candidates), guard)
@@ -70,10 +71,10 @@ def find_walls(
             absent.update(dict.fromkeys(candidates, outcome["why"]))
             return TrialResult(tuple(_walls(absent)), (_FILES, _NETWORK))
         why = outcome["why"]
-        if wall in NEEDS_USER_NAMESPACE and "user namespace" in absent and not absent.get("_tried"):
+        if wall in NEEDS_USER_NAMESPACE and "user namespace" in absent.keys() - {*without, *tried}:
             # A container's root may have fewer rights than the name says; then it is as any other user.
             absent.pop("user namespace")
-            absent["_tried"] = why
+            tried.append("user namespace")
             absent["user"] = "a user namespace is in its place"
             continue
         absent[wall] = why
