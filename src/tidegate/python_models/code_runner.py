@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import count
 from types import ModuleType
 from typing import Any
@@ -28,21 +28,23 @@ class CodeFailure(Exception):
 
 
 @contextmanager
-def loaded_code(file: str, source: str, api: ModelApi, log: Callable[[str], None]) -> Iterator[ModuleType]:
-    """The module of the file, until the end."""
+def loaded_code(
+    file: str, source: str, api: ModelApi, log: Callable[[str], None] | None = None
+) -> Iterator[ModuleType]:
+    """The module of the file, until the end. `log`: takes what it prints, in a process that is not its own."""
     module = ModuleType(f"tidegate_model_{next(_numbers)}")
     module.__file__ = file
     text = source.removeprefix("\ufeff")
     # Classes look for their module by its name while they are made, and when they are pickled.
     sys.modules[module.__name__] = module
-    printed = _Printed(log)
+    printed = _Printed(log) if log is not None else None
     try:
         with _pickled_by_value(module), current_api(api):
-            module.__dict__.update(tg=api, print=printed)
+            module.__dict__.update({"tg": api} if printed is None else {"tg": api, "print": printed})
             exec(compile(text, file, "exec", dont_inherit=True), module.__dict__)
             yield module
     finally:
-        with suppress(Exception):
+        if printed is not None:
             printed.end()
         sys.modules.pop(module.__name__, None)
 

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tidegate.python_models.code_runner import call_model, line_of, loaded_code
+from tidegate.python_models.connect.frame_channel import connect_session
 from tidegate.python_models.model_api import CallFacts, ModelApi
-from tidegate.python_models.returned_value import is_spark_frame, rows_of
+from tidegate.python_models.plan_lines import analyze, note_lines
+from tidegate.python_models.returned_value import LINE, is_spark_frame, rows_of
 from tidegate.python_models.sandbox.link import FrameKind, Link, LinkFrame
 from tidegate.python_models.sandbox.sandbox_job import SandboxJob
 
@@ -19,17 +21,18 @@ def run_model_job(job: SandboxJob, link: Link) -> Iterator[LinkFrame]:
     def log(message: str) -> None:
         link.send(FrameKind.LOG, {"message": message})
 
-    port = _ConnectPort(link, log)
+    port = _ConnectPort(link, job.file, log)
     api = ModelApi(CallFacts.of(job.values), port)
-    with loaded_code(job.file, job.source, api, log) as module:
+    with loaded_code(job.file, job.source, api) as module:
         value = call_model(module, api)
         if is_spark_frame(value):
+            analyze(value, job.file)
             # Functions of the module are pickled now, while it can be found.
             plan = _relation(value)
             yield LinkFrame(FrameKind.RESULT, {"kind": "plan"}, plan)
             return
-        rows = rows_of(value, line_of(module.__dict__.get("model")))
-        for piece in _pieces(rows):
+        line = line_of(module.__dict__.get("model"))
+        for piece in _pieces(rows_of(value, line), line):
             yield LinkFrame(FrameKind.DATA, {}, piece)
     yield LinkFrame(FrameKind.RESULT, {"kind": "arrow"}, b"")
 
@@ -37,18 +40,11 @@ def run_model_job(job: SandboxJob, link: Link) -> Iterator[LinkFrame]:
 class _ConnectPort:
     """Each input is a table of the proxy, by its handle."""
 
-    def __init__(self, link: Link, log: Callable[[str], None]) -> None:
-        self._link = link
-        self._opened: Any = None
+    def __init__(self, link: Link, file: str, log: Callable[[str], None]) -> None:
+        # Before the code runs: PySpark asks for the session of the process where a function is given a type as a text.
+        self._session = connect_session(link)
+        note_lines(file)
         self.log = log
-
-    @property
-    def _session(self) -> Any:
-        if self._opened is None:
-            from tidegate.python_models.connect.frame_channel import connect_session  # only where Spark is used
-
-            self._opened = connect_session(self._link)
-        return self._opened
 
     def frame(self, handle: str) -> Any:
         return self._session.table(handle)
@@ -62,12 +58,13 @@ def _relation(frame: Any) -> bytes:
     return plan
 
 
-def _pieces(rows: Any) -> Iterator[bytes]:
-    """An IPC stream, in pieces as its batches come."""
+def _pieces(rows: Any, line: int | None) -> Iterator[bytes]:
+    """An IPC stream, in pieces as its batches come. `line`: where the model begins."""
     import pyarrow as pa
 
     sink = _PieceSink()
-    with pa.ipc.new_stream(pa.PythonFile(sink, mode="w"), rows.schema) as writer:
+    schema = rows.schema.with_metadata({**(rows.schema.metadata or {}), LINE: str(line or "").encode()})
+    with pa.ipc.new_stream(pa.PythonFile(sink, mode="w"), schema) as writer:
         for batch in rows:
             writer.write_batch(batch)
             yield from sink.take()

@@ -14,7 +14,7 @@ from tidegate.compiler.python_call import PythonCall
 from tidegate.config import Settings
 from tidegate.errors import PythonCodeError, QueryError
 from tidegate.python_models.model_api import CallFacts
-from tidegate.python_models.returned_value import FROM_PANDAS
+from tidegate.python_models.returned_value import FROM_PANDAS, LINE
 from tidegate.python_models.run_sandbox import RunSandbox
 from tidegate.python_models.sandbox.sandbox_job import CallRefusedError, SandboxJob
 from tidegate.python_models.trusted_model import trusted_result
@@ -31,6 +31,8 @@ __all__ = ["ModelCall", "ModelFrame", "called_model"]
 _GLOBAL = "global_temp"
 _TIME_ZONE = "spark.sql.session.timeZone"
 _MOST_LINES = 1000
+_GRACE = timedelta(milliseconds=300)
+"""The model's time is over first, and its error is that of any model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,7 @@ def _sandboxed(call: ModelCall, log: Callable[[str], None]) -> Iterator[ModelFra
                 SandboxJob("model", call.call.file, call.call.source, call.facts.document()),
                 proxy,
                 on_log=log,
-                timeout=None if call.timeout is None else timedelta(seconds=call.timeout),
+                timeout=None if call.timeout is None else timedelta(seconds=call.timeout) + _GRACE,
                 cancelled=call.cancelled,
             )
         except PythonCodeError as error:
@@ -158,7 +160,8 @@ def _of_file(call: ModelCall, file: Path) -> DataFrame:
 
     try:
         with pa.OSFile(str(file)) as source, pa.ipc.open_stream(source) as rows:
-            return _of_rows(call, rows, None)
+            line = (rows.schema.metadata or {}).get(LINE, b"")
+            return _of_rows(call, rows, int(line) if line.isdigit() and len(line) < 9 else None)
     except (pa.ArrowException, OSError) as error:
         raise PythonCodeError(f"what the model returned is no Arrow data: {error}", where=call.call.file) from error
     finally:

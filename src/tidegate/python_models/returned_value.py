@@ -11,10 +11,13 @@ from tidegate.python_models.code_runner import CodeFailure
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["FROM_PANDAS", "is_spark_frame", "rows_of"]
+__all__ = ["FROM_PANDAS", "LINE", "is_spark_frame", "rows_of"]
 
 FROM_PANDAS = {b"tidegate.from": b"pandas"}
 """Metadata of the stream: times without a zone are of the session's zone, as Spark gives them to pandas."""
+
+LINE = b"tidegate.line"
+"""Metadata of the stream: the line where the model begins; empty where it is a variable."""
 
 _REMEDY = "Return a Spark DataFrame, a pandas DataFrame, or a PyArrow Table or RecordBatchReader."
 

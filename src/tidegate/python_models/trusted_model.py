@@ -17,6 +17,7 @@ from tidegate.python_models.returned_value import is_spark_frame, rows_of
 from tidegate.python_models.sandbox.child_failure import describe_failure, show_source
 from tidegate.python_models.sandbox.job_failure import raised_by
 from tidegate.python_models.sandbox.sandbox_job import CallRefusedError, SandboxJob
+from tidegate.spark.session import as_active_session
 from tidegate.spark.spark_errors import read_failure
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def trusted_result(
     """A DataFrame, or rows and the line where the model begins."""
     api = ModelApi(facts, _ClassicPort(session, inputs, settings, log))
     try:
-        with loaded_code(call.file, call.source, api, log) as module:
+        with as_active_session(session), loaded_code(call.file, call.source, api, log) as module:
             value = call_model(module, api)
             if is_spark_frame(value):
                 return _of_session(value, session)
@@ -83,7 +84,7 @@ class _ClassicPort:
 
 def _of_session(value: Any, session: SparkSession) -> DataFrame:
     """A frame that the code took from another session of this process is one of the model's."""
-    if value.sparkSession is session:
+    if value.sparkSession is session or getattr(value.sparkSession, "_jsparkSession", None) == session._jsparkSession:
         frame: DataFrame = value
         return frame
     from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame

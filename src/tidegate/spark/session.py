@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "WALLED_PYTHON",
+    "as_active_session",
     "child_session",
     "interrupt",
     "local_cores",
@@ -228,6 +229,25 @@ def temporary_conf(session: SparkSession, settings: Mapping[str, str]) -> Iterat
                     session.conf.unset(name)
                 else:
                     session.conf.set(name, former)
+
+
+@contextlib.contextmanager
+def as_active_session(session: SparkSession) -> Iterator[None]:
+    """For code of users in this thread: PySpark finds the session by itself, and errors of columns name the line that
+    made them. Only of a classic session."""
+    from pyspark.errors import utils
+
+    active = session._get_j_spark_session_class(session._jvm)
+    former = active.getActiveSession()
+    utils._enable_debugging_cache = True  # PySpark decides once, and without an active session against it
+    active.setActiveSession(session._jsparkSession)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(Exception):  # the JVM may have ended
+            active.clearActiveSession()
+            if former.isDefined():
+                active.setActiveSession(former.get())
 
 
 def use_pool(session: SparkSession, name: str) -> None:

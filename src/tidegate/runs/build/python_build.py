@@ -12,7 +12,7 @@ from tidegate.amounts import plural
 from tidegate.compiler.bind_python import bind_python
 from tidegate.compiler.hidden_columns import touches_hidden_columns
 from tidegate.compiler.python_call import PythonInput
-from tidegate.errors import ModelError, PythonCodeError, QueryError, TidegateError
+from tidegate.errors import FailureKind, ModelError, PythonCodeError, QueryError, TidegateError
 from tidegate.failures import causes
 from tidegate.names import literal, quote
 from tidegate.planner.intervals import Interval
@@ -95,8 +95,11 @@ class PythonBuild:
             explained.message = result.redacted(explained.message)
         if isinstance(explained, QueryError):
             file = self._build.model.model.file
-            line = _line_that_asked(error, file)
+            in_worker = _line_in_worker(error, file)
+            line = in_worker or _line_in_plan(error, file)
             explained.where = f"{file}:{line}" if line else file
+            if in_worker and explained.kind is FailureKind.UNKNOWN:
+                explained.kind = FailureKind.QUERY_REJECTED
         return explained
 
     def _called(self, interval: Interval | None, forget: bool, *, from_changes: bool) -> Built:
@@ -200,15 +203,17 @@ class PythonBuild:
                 return build.write_region(replace(request, complete=True, touched=touched), unique=False, nulls=None)
 
 
-def _line_that_asked(error: BaseException, file: str) -> int | None:
-    """The line of the file where the part of the plan was made that failed, or of a function that Spark called."""
-    for each in causes(error):
-        in_worker = re.findall(rf'File "{re.escape(file)}", line (\d+)', str(each))
-        sites = [_call_site(context) for context in _contexts(each)]
-        in_plan = [found[1] for site in sites for found in re.finditer(rf"{re.escape(file)}:(\d+)", site)]
-        if lines := [*in_worker[-1:], *in_plan]:
-            return int(lines[0])
-    return None
+def _line_in_worker(error: BaseException, file: str) -> int | None:
+    """Of a function of the file that Spark called."""
+    lines = [line for each in causes(error) for line in re.findall(rf'File "{re.escape(file)}", line (\d+)', str(each))]
+    return int(lines[-1]) if lines else None
+
+
+def _line_in_plan(error: BaseException, file: str) -> int | None:
+    """Where the part of the plan was made that failed."""
+    sites = "\n".join(_call_site(context) for each in causes(error) for context in _contexts(each))
+    line = re.search(rf"^{re.escape(file)}:(\d+)$", sites, re.MULTILINE)
+    return int(line[1]) if line else None
 
 
 def _contexts(error: BaseException) -> Sequence[Any]:
