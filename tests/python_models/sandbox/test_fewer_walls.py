@@ -107,8 +107,8 @@ def nobodys() -> Iterator[Path]:
 
 
 def _drop_rights() -> None:
-    """The program that follows has none."""
-    for capability in range(38):
+    """The program that follows has none but SETFCAP, without which root may not begin a user namespace."""
+    for capability in set(range(38)) - {31}:
         prctl(24, capability)
 
 
