@@ -140,6 +140,11 @@ RELATIONS = {
             ),
         )
     ),
+    "analyzed table function": Relation(
+        common_inline_user_defined_table_function=relations_pb2.CommonInlineUserDefinedTableFunction(
+            python_udtf=relations_pb2.PythonUDTF(eval_type=300, python_ver="3.11")
+        )
+    ),
     "state of groups": Relation(group_map=relations_pb2.GroupMap(input=RANGE, func=UDF, is_map_groups_with_state=True)),
     "partitions": Relation(range=relations_pb2.Range(end=1, step=1, num_partitions=2_000_000_000)),
     "more partitions": Relation(repartition=relations_pb2.Repartition(input=RANGE, num_partitions=1_000_000)),
@@ -255,7 +260,9 @@ ALLOWED: dict[str, dict[str, Any]] = {
     "Expression.UnresolvedFunction": {"function_name": "abs"},
     "UnresolvedTableValuedFunction": {"function_name": "explode"},
     "CommonInlineUserDefinedFunction": {"python_udf": UDF.python_udf},
-    "CommonInlineUserDefinedTableFunction": {"python_udtf": {"eval_type": 300, "python_ver": "3.11"}},
+    "CommonInlineUserDefinedTableFunction": {
+        "python_udtf": {"eval_type": 300, "python_ver": "3.11", "return_type": {"long": {}}}
+    },
     "Hint": {"name": "broadcast"},
     "SQL": {"query": "SELECT 1"},
     "WithRelations": {"root": RANGE},
@@ -334,7 +341,9 @@ def test_python_functions_are_refused_by_the_setting() -> None:
     rows = Relation(map_partitions=relations_pb2.MapPartitions(input=RANGE, func=UDF))
     assert refusal_of(rows, SandboxSection(udfs="refuse"))
     table_function = relations_pb2.CommonInlineUserDefinedTableFunction(
-        python_udtf=relations_pb2.PythonUDTF(eval_type=300, python_ver="3.11")
+        python_udtf=relations_pb2.PythonUDTF(
+            return_type=DataType(long=DataType.Long()), eval_type=300, python_ver="3.11"
+        )
     )
     plan = Relation(common_inline_user_defined_table_function=table_function)
     assert not refusal_of(plan)

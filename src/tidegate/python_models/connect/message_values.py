@@ -54,7 +54,7 @@ class MessageValues:
             "CommonInlineUserDefinedTableFunction": self._python_function,
             "CommonInlineUserDefinedFunction": self._python_function,
             "PythonUDF": _kind_of_function,
-            "PythonUDTF": _kind_of_function,
+            "PythonUDTF": _kind_of_table_function,
             "Expression.ExpressionString": self._expression_text,
             "Expression.UnresolvedFunction": self._function,
             "CallFunction": self._function,
@@ -132,6 +132,16 @@ def _kind_of_function(message: Any, frames: frozenset[str]) -> None:
         raise refusal("a Python function is of a kind that is closed to Python models")
     if not _PYTHON_VERSION.fullmatch(message.python_ver):
         raise refusal("a Python function names no version of Python")
+
+
+def _kind_of_table_function(message: Any, frames: frozenset[str]) -> None:
+    _kind_of_function(message, frames)
+    if not message.HasField("return_type"):
+        # Its answer would hold expressions of SQL and classes of types, which Spark resolves unseen by any check.
+        raise refusal(
+            "a table function with a method `analyze` is closed to Python models; "
+            'say what it returns: @udtf(returnType="id bigint, name string")'
+        )
 
 
 def _partitions(message: Any, frames: frozenset[str]) -> None:
