@@ -125,6 +125,7 @@ def find_target(text: str, compiled: Compiled, graph: LineageGraph) -> Target:
     """
     keys = {str(table).lower(): str(table) for table in _tables(compiled)}
     keys |= {f"landing:{zone}".lower(): f"landing:{zone}" for m in compiled.models.values() for zone in m.zones}
+    keys |= {f"lib:{read.name}".lower(): f"lib:{read.name}" for m in compiled.models.values() for read in m.functions}
     names = {_short(key, compiled.namespace): key for key in keys.values()}
     keys |= {name.lower(): key for name, key in names.items()}
     *others, column = parts = _parts(text)
@@ -215,6 +216,7 @@ def _type(relation: Relation | None, name: str) -> str | None:
 def _neighbours(key: str, compiled: Compiled, direction: Direction) -> Iterator[str]:
     for table, model in compiled.models.items():
         reads = [*map(str, (*model.depends_on, *model.sources, *model.inlined)), *(f"landing:{z}" for z in model.zones)]
+        reads += dict.fromkeys(f"lib:{read.name}" for read in model.functions)
         if direction is Direction.DOWN and key in reads:
             yield table.short(compiled.namespace)
         elif direction is Direction.UP and str(table) == key:

@@ -39,6 +39,7 @@ class ListedModel:
     strategy: str
     upstreams: tuple[str, ...]
     zones: tuple[str, ...]
+    functions: tuple[str, ...]
     tags: tuple[str, ...]
     path: str
     description: str
@@ -53,6 +54,7 @@ class ListedModel:
             strategy=model.model.settings.written_as,
             upstreams=tuple(upstream.short(compiled.namespace) for upstream in (*model.depends_on, *model.sources)),
             zones=model.zones,
+            functions=tuple(dict.fromkeys(read.name for read in model.functions)),
             tags=model.model.settings.tags,
             path=str(model.model.path),
             description=model.model.settings.description,

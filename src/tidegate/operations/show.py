@@ -71,6 +71,7 @@ class ModelFacts:
             "downstreams": list(self.downstreams),
             "zones": list(self.compiled.zones),
             "code": self.code,
+            "functions": [read.key for read in self.compiled.functions],
             "fingerprint": self.compiled.fingerprint,
             "checks": [_declared(check) for check in self.compiled.checks],
             "table": asdict(self.table) if self.table else None,

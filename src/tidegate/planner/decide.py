@@ -162,7 +162,7 @@ def _decide(
     if not inputs.changes() and settings.skip != "never":
         if model.deterministic:
             return Decision(RunType.SKIP, _unchanged(inputs))
-        if model.model.takes_new_rows and inputs.any:
+        if model.model.takes_new_rows and inputs.any and not model.functions:
             return Decision(RunType.SKIP, "nothing new to append")
     return None
 
@@ -212,6 +212,8 @@ def _decide_changed_inputs(
     settings = model.model.settings
     what = "query" if model.code is None else "code"
     never = "skip: never" if settings.skip == "never" else f"the {what} is not deterministic"
+    if model.functions and settings.skip != "never":
+        never = f"it calls {', '.join(sorted({read.name for read in model.functions}))}"
     reason = "; ".join(inputs.changes()) or never
     if model.model.takes_new_rows:
         return _append(model, progress, inputs, reason, bound)

@@ -8,6 +8,7 @@ from tidegate.python_models.model_job import run_model_job
 from tidegate.python_models.sandbox.link import Link, LinkFrame
 from tidegate.python_models.sandbox.sandbox_job import SandboxJob
 from tidegate.python_models.sandbox.script_job import run_script
+from tidegate.python_models.table_function import run_function_job
 
 __all__ = ["JOBS", "ChildJob"]
 
@@ -15,6 +16,7 @@ ChildJob = Callable[[SandboxJob, Link], Iterator[LinkFrame]]
 """Gives DATA frames, if any, and one RESULT. What it raises becomes a FAILURE; calls of Spark go over the link."""
 
 JOBS: Mapping[str, ChildJob] = {
+    "function": run_function_job,
     "model": run_model_job,
     "script": run_script,
 }

@@ -14,7 +14,7 @@ from tidegate.python_models.returned_value import LINE, is_spark_frame, rows_of
 from tidegate.python_models.sandbox.link import FrameKind, Link, LinkFrame
 from tidegate.python_models.sandbox.sandbox_job import SandboxJob
 
-__all__ = ["run_model_job"]
+__all__ = ["pieces_of", "run_model_job"]
 
 
 def run_model_job(job: SandboxJob, link: Link) -> Iterator[LinkFrame]:
@@ -32,7 +32,7 @@ def run_model_job(job: SandboxJob, link: Link) -> Iterator[LinkFrame]:
             yield LinkFrame(FrameKind.RESULT, {"kind": "plan"}, plan)
             return
         line = line_of(module.__dict__.get("model"))
-        for piece in _pieces(rows_of(value, line), line):
+        for piece in pieces_of(rows_of(value, line), line):
             yield LinkFrame(FrameKind.DATA, {}, piece)
     yield LinkFrame(FrameKind.RESULT, {"kind": "arrow"}, b"")
 
@@ -58,7 +58,7 @@ def _relation(frame: Any) -> bytes:
     return plan
 
 
-def _pieces(rows: Any, line: int | None) -> Iterator[bytes]:
+def pieces_of(rows: Any, line: int | None) -> Iterator[bytes]:
     """An IPC stream, in pieces as its batches come. `line`: where the model begins."""
     import pyarrow as pa
 

@@ -29,8 +29,8 @@ def is_spark_frame(value: Any) -> bool:
     )
 
 
-def rows_of(value: Any, line: int | None) -> pyarrow.RecordBatchReader:
-    """Raises CodeFailure for anything that has no rows. `line`: where the model begins."""
+def rows_of(value: Any, line: int | None, called: str = "model") -> pyarrow.RecordBatchReader:
+    """Raises CodeFailure for anything that has no rows. `line`: where the function `called` begins."""
     import pyarrow
 
     if isinstance(value, pyarrow.RecordBatchReader):
@@ -42,14 +42,14 @@ def rows_of(value: Any, line: int | None) -> pyarrow.RecordBatchReader:
         if pandas is not None and isinstance(value, pandas.DataFrame):
             return _checked(_from_pandas(pyarrow, value, line), line)
         if not hasattr(value, "__arrow_c_stream__") or _is_column(value):
-            raise _no_frame(value, line)
+            raise _no_frame(value, line, called)
         return _checked(pyarrow.RecordBatchReader.from_stream(value), line)
     return _checked(value.to_reader(), line)
 
 
-def _no_frame(value: Any, line: int | None) -> CodeFailure:
+def _no_frame(value: Any, line: int | None, called: str) -> CodeFailure:
     if value is None:
-        return CodeFailure("`model` returns nothing", line, "End it with `return` and a DataFrame.")
+        return CodeFailure(f"`{called}` returns nothing", line, "End it with `return` and a DataFrame.")
     kind = type(value)
     name = (
         kind.__qualname__
@@ -63,7 +63,7 @@ def _no_frame(value: Any, line: int | None) -> CodeFailure:
         remedy = f"Return its frame: `.to_frame()`. {_REMEDY}" if hasattr(value, "to_frame") else _REMEDY
     elif isinstance(value, list | dict):
         remedy = f"Make a table of it: `pyarrow.Table.from_pylist(…)` or `pandas.DataFrame(…)`. {_REMEDY}"
-    return CodeFailure(f"`model` returns {name}, which is no DataFrame", line, remedy)
+    return CodeFailure(f"`{called}` returns {name}, which is no DataFrame", line, remedy)
 
 
 def _is_column(value: Any) -> bool:

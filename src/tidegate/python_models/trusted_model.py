@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["trusted_result"]
+__all__ = ["raised_in_process", "trusted_result"]
 
 
 def trusted_result(
@@ -45,7 +45,7 @@ def trusted_result(
             line = line_of(module.__dict__.get("model"))
             return rows_of(value, line), line
     except (Exception, SystemExit) as error:
-        raise _failure(error, call) from error
+        raise raised_in_process(error, call.file, call.source) from error
 
 
 class _ClassicPort:
@@ -99,8 +99,9 @@ def _of_session(value: Any, session: SparkSession) -> DataFrame:
         session.catalog.dropGlobalTempView(view)
 
 
-def _failure(error: BaseException, call: PythonCall) -> PythonCodeError:
-    job = SandboxJob("model", call.file, call.source)
+def raised_in_process(error: BaseException, file: str, source: str) -> PythonCodeError:
+    """What code of the project raised, as the sandbox reports it."""
+    job = SandboxJob("model", file, source)
     show_source(job)
     failure = raised_by(job, describe_failure(error, job))
     if isinstance(error, Exception) and type(error).__module__.startswith(("pyspark.", "py4j.")):

@@ -276,7 +276,7 @@ class _Run:
     ) -> None:
         with contextlib.closing(RunSandbox(self.settings)) as sandbox:
             steps = [step for step in plan.steps if step.decision.run_type is not RunType.SKIP]
-            if any(self._is_sandboxed(compiled.models[step.table]) for step in steps):
+            if any(self._is_sandboxed(compiled, compiled.models[step.table]) for step in steps):
                 sandbox.start()  # beside Spark
             with self.phases.timed("branch_creation"):
                 require_writable(self.settings.lake)
@@ -284,8 +284,10 @@ class _Run:
             with readable(self.settings, sources) as conf:
                 self._build_on_branch(compiled, catalog, plan, builder, sandbox, conf, unreadable)
 
-    def _is_sandboxed(self, model: CompiledModel) -> bool:
-        return model.code is not None and not self.settings.sandbox.is_trusted(model.model.file)
+    def _is_sandboxed(self, compiled: Compiled, model: CompiledModel) -> bool:
+        files = [compiled.project.functions[read.name.lower()].file for read in model.functions]
+        files += [model.model.file] if model.code is not None else []
+        return not all(map(self.settings.sandbox.is_trusted, files))
 
     def _build_on_branch(
         self,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidegate.compiler.compiled import BoundQuery, TableRead
+from tidegate.compiler.compiled import BoundQuery, FunctionRead, TableRead
 from tidegate.errors import FailureKind, ModelError, QueryError
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import TableInput
@@ -80,6 +80,9 @@ class Sources:
     delta: Mapping[TableName, ChunkTable] = field(default_factory=dict)
     """Tables that are not in the lake's catalog."""
 
+    function_view: Callable[[FunctionRead], str] | None = None
+    """Calls a table function of the project, and gives the view of its rows, quoted."""
+
 
 @dataclass(frozen=True, slots=True)
 class Built:
@@ -127,6 +130,8 @@ def build_frame(session: SparkSession, query: BoundQuery, sources: Sources) -> B
     notes: list[str] = []
     bad: dict[str, BadRecords] = {}
     for number, read in enumerate(query.reads):
+        if read.function is not None and sources.function_view is not None:
+            views[read.start] = sources.function_view(read.function)
         if read.landing is None:
             continue
         batch = sources.zones[read.landing.zone]

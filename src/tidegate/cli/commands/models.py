@@ -77,7 +77,8 @@ def _model_lines(listing: ModelList, quiet: bool) -> Iterator[OutputLine]:
 
 
 def _row(model: ListedModel) -> tuple[str, ...]:
-    inputs = ", ".join([*model.upstreams, *(f"landing:{zone}" for zone in model.zones)])
+    outside = [*(f"landing:{zone}" for zone in model.zones), *(f"lib:{name}" for name in model.functions)]
+    inputs = ", ".join([*model.upstreams, *outside])
     return model.model, model.strategy, inputs or "-", ", ".join(model.tags) or "-", model.last_status or "never run"
 
 
@@ -103,7 +104,8 @@ def _lines(facts: ModelFacts) -> Iterator[OutputLine]:
     if settings.description:
         yield f"  {clean(settings.description)}"
     yield ""
-    yield f"upstreams    {', '.join([*facts.upstreams, *(f'landing:{zone}' for zone in compiled.zones)]) or '-'}"
+    outside = [*(f"landing:{zone}" for zone in compiled.zones), *(f"lib:{read.key}" for read in compiled.functions)]
+    yield f"upstreams    {', '.join([*facts.upstreams, *outside]) or '-'}"
     yield f"downstreams  {', '.join(facts.downstreams) or '-'}"
     for name, value in facts.declared.items():
         if name not in _SHOWN_ELSEWHERE:

@@ -136,6 +136,8 @@ Input = TableName | str
 def input_of(read: TableRead) -> Input:
     if read.landing is not None:
         return read.landing.zone
+    if read.function is not None:
+        return f"lib:{read.function.name}"
     assert read.table is not None
     return read.table
 
@@ -164,6 +166,8 @@ class InputViews:
             declared = read.landing.settings.columns or {}
             columns = tuple(Column(name, parse_type(kind) or ANY) for name, kind in declared.items())
             return Relation(columns) if columns else NOTHING_KNOWN
+        if read.function is not None:
+            return self.compiled.project.functions[read.function.name.lower()].relation
         assert read.table is not None
         published = self.outside.relation(read.table)
         model = self.compiled.models.get(read.table)
@@ -187,7 +191,7 @@ class InputViews:
         """Columns that are not declared: those that the rows have, and those that the query reads."""
         if relation.complete:
             return []
-        origin = f"landing:{name}" if isinstance(name, str) else str(name)
+        origin = f"landing:{name}" if isinstance(name, str) and not name.startswith("lib:") else str(name)
         readers = [self.model, *(self.compiled.models[table] for table in self.model.inlined)]
         used = [edge.origin for reader in readers for edge in reader.edges]
         used += [condition for reader in readers for condition in reader.conditions]

@@ -22,6 +22,7 @@ from tidegate.python_models.model_result import ModelCall, ModelFrame, called_mo
 from tidegate.quality.check_answers import redact_message
 from tidegate.runs.build.deliveries import zone_batches
 from tidegate.runs.build.result_frame import masked_frame
+from tidegate.runs.function_calls import log_of_code
 from tidegate.transform import Built, Sources, build_frame
 from tidegate.transform.frames import built_from
 from tidegate.transform.labelled_changes import CHANGE_TYPE, GONE, INSERT, LABELS, labelled_changes, labelled_inserts
@@ -148,6 +149,7 @@ class PythonBuild:
             keys=build.facts.inputs.keys,
             in_order=build.reads_in_order,
             delta=chunked,
+            function_view=build.function_view,
         )
         if one.kind is not ReadKind.CHANGES or one.table is None:
             return build_frame(build.session, one.query, sources)
@@ -162,7 +164,7 @@ class PythonBuild:
 
     def _log(self, line: str) -> None:
         build = self._build
-        build.run.emit("phase", build.name, {"phase": "log", "message": line})
+        build.run.emit("phase", build.name, log_of_code(line))
 
     def _reported(self, error: TidegateError) -> TidegateError:
         """With its traceback in the log of the run, and without values of columns that are hidden."""

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tidegate.compiler import bind
-from tidegate.compiler.compiled import BoundQuery, RunValues
+from tidegate.compiler.compiled import BoundQuery, FunctionRead, RunValues
 from tidegate.compiler.hidden_columns import hidden_columns, touches_hidden_columns
 from tidegate.errors import FailureKind, QueryError, TidegateError
 from tidegate.faults import fault
@@ -44,6 +44,7 @@ from tidegate.runs.build.silver_build import write_silver
 from tidegate.runs.build.verify import can_be_verified, verification_due, verify
 from tidegate.runs.builder import ModelAttempt
 from tidegate.runs.damage import is_damaged
+from tidegate.runs.function_calls import function_calls, log_of_code
 from tidegate.runs.reads import bound_query, checked_inputs
 from tidegate.runs.result import VERIFIED
 from tidegate.spark.spark_errors import read_failure
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from tidegate.compiler.sql.row_by_row import Obstacle
+    from tidegate.python_models.function_views import FunctionViews
     from tidegate.quality.quarantine_marks import RefusedRows
 
 __all__ = ["TableBuild", "set_progress"]
@@ -115,6 +117,7 @@ class TableBuild:
         self.python = PythonBuild(self) if self.model.code else None
         self.arrival: Arrival | None = None
         self.obstacle: Obstacle | None = None
+        self._functions: FunctionViews | None = None
 
     @property
     def decision(self) -> Decision:
@@ -303,11 +306,24 @@ class TableBuild:
         batches = zone_batches(self.facts.inputs, self.decision, run.settings.landing.root, run.run_id, run.started_at)
         since, keys = self.decision.inserted_since, self.facts.inputs.keys
         delta = run.compiled.chunk_tables
-        sources = Sources(self.table, run.lake, forget, batches, since, keys, self.reads_in_order, delta)
+        sources = Sources(
+            self.table, run.lake, forget, batches, since, keys, self.reads_in_order, delta, self.function_view
+        )
         built = build_frame(self.session, self.arrival.query if self.arrival else self.query, sources)
         self.attempt.sql = built.sql
         self.take_notes(built)
         return built
+
+    def function_view(self, read: FunctionRead) -> str:
+        if self._functions is None:
+            from tidegate.python_models.function_views import FunctionViews  # few models call one
+
+            calls = function_calls(self.run, lambda line: self.run.emit("phase", self.name, log_of_code(line)))
+            self._functions = FunctionViews(calls, self.session, self._left)
+        return self._functions.view(read)
+
+    def _left(self) -> float | None:
+        return self.attempt.deadline.left(self.run.clock.monotonic())
 
     def take_notes(self, *inputs: Built) -> None:
         self.attempt.files = tuple(file for built in inputs for files in built.zone_files.values() for file in files)
