@@ -22,7 +22,7 @@ from tidegate.python_models.model_result import ModelCall, ModelFrame, called_mo
 from tidegate.quality.check_answers import redact_message
 from tidegate.runs.build.deliveries import zone_batches
 from tidegate.runs.build.result_frame import masked_frame
-from tidegate.runs.function_calls import log_of_code
+from tidegate.runs.called_functions import log_of_code
 from tidegate.transform import Built, Sources, build_frame
 from tidegate.transform.frames import built_from
 from tidegate.transform.labelled_changes import CHANGE_TYPE, GONE, INSERT, LABELS, labelled_changes, labelled_inserts

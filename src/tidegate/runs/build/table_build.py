@@ -43,8 +43,8 @@ from tidegate.runs.build.result_frame import BuildStamp, masked_frame
 from tidegate.runs.build.silver_build import write_silver
 from tidegate.runs.build.verify import can_be_verified, verification_due, verify
 from tidegate.runs.builder import ModelAttempt
+from tidegate.runs.called_functions import function_calls, log_of_code
 from tidegate.runs.damage import is_damaged
-from tidegate.runs.function_calls import function_calls, log_of_code
 from tidegate.runs.reads import bound_query, checked_inputs
 from tidegate.runs.result import VERIFIED
 from tidegate.spark.spark_errors import read_failure
