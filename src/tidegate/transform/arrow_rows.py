@@ -37,7 +37,8 @@ def _table(pa: Any, rows: pyarrow.RecordBatchReader, where: str, most: int) -> p
     batches, size = [], 0
     try:
         for batch in rows:
-            size += batch.nbytes
+            batch.validate(full=True)  # its bytes may be made by code that is not trusted, and lead out of its buffers
+            size += max(batch.nbytes, batch.num_rows)  # columns of NULLs have no bytes
             if size > most:
                 raise QueryError(
                     f"the result has more than {most / (1 << 20):.0f} MiB of rows that Python holds",

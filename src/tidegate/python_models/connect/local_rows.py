@@ -15,9 +15,15 @@ _ADVICE = (
 )
 
 
+_SHORTEST_ROW = 32
+
+
 class LocalRows:
     def __init__(self, limit: int) -> None:
         self.limit = limit
+        self.most_rows = min(max(limit // _SHORTEST_ROW, 1000), (1 << 31) - 2)
+        """Of one result."""
+
         self._taken = 0
         self._made: dict[bytes, int] = {}
 
@@ -26,6 +32,11 @@ class LocalRows:
         self._taken += count
         if self._taken > self.limit:
             raise refusal(f"the model takes more than {size(self.limit)} of rows out of Spark: {_ADVICE}")
+
+    def check_number(self, rows: int) -> None:
+        """Rows of one result on its way to the model. Raises CallRefusedError past the limit."""
+        if rows > self.most_rows:
+            raise refusal(f"the model takes more than {self.most_rows:,} rows out of Spark at once: {_ADVICE}")
 
     def make(self, data: bytes) -> None:
         """Rows that are part of a plan; the same rows in several plans count once."""

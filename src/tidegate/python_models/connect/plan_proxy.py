@@ -134,8 +134,19 @@ class PlanProxy:
         self._plans.check(request)
         if request.plan.WhichOneof("op_type") is None:
             raise refusal("the plan is empty")
-        with contextlib.closing(self._calls.execute(request.plan)) as responses:
-            yield from map(self._shown, responses)
+        rows = 0
+        with contextlib.closing(self._calls.execute(self._bounded(request.plan))) as responses:
+            for response in responses:
+                rows += response.arrow_batch.row_count
+                self._rows.check_number(rows)
+                yield self._shown(response)
+
+    def _bounded(self, plan: Any) -> Any:
+        """With one row more than a result may have: Spark holds all rows of a partition before it sends the first."""
+        bounded = base_pb2.Plan()
+        bounded.root.limit.input.CopyFrom(plan.root)
+        bounded.root.limit.limit = self._rows.most_rows + 1
+        return bounded
 
     def _shown(self, response: Any) -> Any:
         """What the model may see of a response: rows, their schema, and what it observed."""
