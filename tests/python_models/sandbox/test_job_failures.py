@@ -146,6 +146,19 @@ def test_a_call_is_interrupted_when_the_job_dies(sandbox: Sandbox) -> None:
     assert calls.interrupted.is_set()
 
 
+class _Broken:
+    def call(self, method: str, request: bytes) -> Iterator[bytes]:
+        raise ConnectionResetError("Spark is gone")
+
+    def interrupt(self) -> None:
+        pass
+
+
+def test_an_error_of_who_answers_calls_ends_the_job(sandbox: Sandbox) -> None:
+    with pytest.raises(ConnectionResetError, match="Spark is gone"):
+        run_script(sandbox, CALL + "import time\ntime.sleep(1000)", calls=_Broken())
+
+
 class _Echo:
     def call(self, method: str, request: bytes) -> Iterator[bytes]:
         yield request

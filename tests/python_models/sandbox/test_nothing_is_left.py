@@ -46,7 +46,10 @@ def processes_of(session: int) -> list[int]:
 @contextlib.contextmanager
 def all_end(pids: list[int]) -> Iterator[None]:
     """Within the block each of these ends, or within seconds after it."""
-    handles = [os.pidfd_open(pid) for pid in pids]
+    handles = []
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            handles.append(os.pidfd_open(pid))
     try:
         yield
         for handle in handles:
@@ -150,7 +153,10 @@ def test_a_daemon_ends_with_its_job(tmp_path: Path) -> None:
         with pytest.raises(Exception, match="cancelled"):
             run_script(sandbox, DAEMON, on_log=on_log, cancelled=cancel.is_set)
         assert len(before) >= 4
-        assert not [pid for pid in before if Path(f"/proc/{pid}").exists()]
+        warden, *others = before
+        assert not [pid for pid in others if Path(f"/proc/{pid}").exists()]
+        with all_end([warden]):
+            pass
 
 
 def test_a_fork_bomb_ends_with_its_job(tmp_path: Path) -> None:
@@ -159,7 +165,8 @@ def test_a_fork_bomb_ends_with_its_job(tmp_path: Path) -> None:
         with pytest.raises(PythonCodeError) as caught:
             run_script(sandbox, source)
         assert caught.value.reason in ("processes", "cpu_time")
-        assert _inside(zygote_of(sandbox)) == []
+        with all_end(_inside(zygote_of(sandbox))[:1]):  # the warden, which may just be ending
+            assert len(_inside(zygote_of(sandbox))) <= 1
 
 
 def test_no_folder_of_a_job_is_left(sandbox: Sandbox, tmp_path: Path) -> None:

@@ -92,15 +92,29 @@ class JobRun:
     def _converse(self, job: SandboxJob, calls: CallHandler) -> None:
         header = {"kind": job.kind, "file": job.file, "values": dict(job.values)}
         try:
-            self._link.send(FrameKind.JOB, header, job.source.encode())
+            self._send(FrameKind.JOB, header, job.source.encode())
             with _Pieces(self._arrow, self._local_rows) as pieces:
-                while (frame := self._link.receive()) is not None:
+                while (frame := self._receive()) is not None:
                     if not self._take(frame, calls, pieces):
                         break
+        except _NonsenseError as error:
+            self._end.nonsense = printable(f"{error}", 200)
+        except _GoneError:
+            return  # the warden reports how
+
+    def _send(self, kind: FrameKind, header: Mapping[str, Any] | None = None, body: bytes = b"") -> None:
+        try:
+            self._link.send(kind, header, body)
+        except OSError as error:
+            raise _GoneError from error
+
+    def _receive(self) -> LinkFrame | None:
+        try:
+            return self._link.receive()
         except (FrameTooLargeError, ValueError, RecursionError) as error:
-            self._end.nonsense = f"{error}"[:200]
-        except OSError:
-            return  # it has ended: the warden reports how
+            raise _NonsenseError(f"{error}") from error
+        except OSError as error:
+            raise _GoneError from error
 
     def _take(self, frame: LinkFrame, calls: CallHandler, pieces: _Pieces) -> bool:
         """False for the last frame."""
@@ -121,21 +135,21 @@ class JobRun:
             self._end.failure = frame.header
             return False
         else:
-            raise ValueError(f"a frame of kind {frame.kind.name}, which only goes the other way")
+            raise _NonsenseError(f"a frame of kind {frame.kind.name}, which only goes the other way")
         return True
 
     def _answer(self, frame: LinkFrame, calls: CallHandler) -> None:
         method = frame.header.get("method")
         if not isinstance(method, str) or len(method) > 100:
-            raise ValueError("a call without a method")
+            raise _NonsenseError("a call without a method")
         try:
             for response in calls.call(method, frame.body):
-                self._link.send(FrameKind.REPLY, body=response)
+                self._send(FrameKind.REPLY, body=response)
         except CallRefusedError as error:
             header = {"code": error.code, "details": error.details}
-            self._link.send(FrameKind.REPLY_ERROR, header, error.status)
+            self._send(FrameKind.REPLY_ERROR, header, error.status)
         else:
-            self._link.send(FrameKind.REPLY_END)
+            self._send(FrameKind.REPLY_END)
 
     def _keep_watch(self, calls: CallHandler, deadline: float | None, cancelled: Callable[[], bool] | None) -> None:
         try:
@@ -184,6 +198,14 @@ class JobRun:
         """The warden kills all of the job when it reads the end of the status socket; its reports still arrive."""
         with contextlib.suppress(OSError):
             self._status_socket.shutdown(socket.SHUT_WR)
+
+
+class _GoneError(Exception):
+    """The other end of the link is closed."""
+
+
+class _NonsenseError(Exception):
+    """What came is no frame, or not one that may come."""
 
 
 class _Pieces:
@@ -247,7 +269,7 @@ def _text(value: object) -> str:
 def _result(frame: LinkFrame, pieces: _Pieces) -> JobResult:
     kind = frame.header.get("kind")
     if kind not in _RESULT_KINDS or (kind == "arrow") is not pieces.any or (kind != "plan" and frame.body):
-        raise ValueError("a result that is none")
+        raise _NonsenseError("a result that is none")
     if kind == "plan":
         return JobResult("plan", plan=frame.body)
     if kind == "arrow":

@@ -97,6 +97,7 @@ class WallPlan:
     def enter_init(self) -> None:
         """Raises WallError."""
         self._drop_user()
+        privileges.clear_dumpable()
         privileges.die_with_parent()
         self._raise("no new privileges", lambda: prctl(38, 1))
 

@@ -86,11 +86,15 @@ def _serve(control: socket.socket, plan: WallPlan) -> None:
             return
         job = json.loads(message)
         end, status = (socket.socket(fileno=each) for each in files)
-        if os.fork() == 0:
-            control.close()
-            guard_job(replace(plan, scratch=job["scratch"]), end, status, zygote)
-        end.close()
-        status.close()
+        with end, status:
+            try:
+                child = os.fork()
+            except OSError as error:
+                print(f"a job could not be started: {error}", file=sys.stderr, flush=True)
+                continue
+            if child == 0:
+                control.close()
+                guard_job(replace(plan, scratch=job["scratch"]), end, status, zygote)
 
 
 def _send(control: socket.socket, message: dict[str, Any]) -> None:

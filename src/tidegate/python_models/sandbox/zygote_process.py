@@ -121,6 +121,8 @@ class ZygoteProcess:
 
     def close(self) -> None:
         """Also ends every job."""
+        with contextlib.suppress(OSError):
+            self._control.shutdown(socket.SHUT_RDWR)  # wakes who waits for its answer
         self._control.close()
         try:
             self._process.wait(_END_SECONDS)
