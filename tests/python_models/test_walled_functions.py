@@ -91,6 +91,25 @@ result = [
     assert run(BEGIN + source) == [[0, 2, 4, 6], 6]
 
 
+def test_so_do_table_functions_and_those_over_arrow_data(run: Any) -> None:
+    source = """
+import pyarrow.compute as pc
+
+class Twice:
+    def eval(self, number: int):
+        yield number, number * 2
+
+more = F.arrow_udf(lambda column: pc.add(column, 1), "long")
+quick = F.udf(lambda number: number + 2, "long", useArrow=True)
+rows = spark.range(2).select(more("id"), quick("id"))
+result = [
+    [list(row) for row in F.udtf(Twice, returnType="a long, b long")(F.lit(3)).collect()],
+    [list(row) for row in rows.collect()],
+]
+"""
+    assert run(BEGIN + source) == [[[3, 6]], [[1, 2], [2, 3]]]
+
+
 def test_a_bomb_fails_alone(run: Any) -> None:
     source = "def bomb(number):\n    return len([bytearray(1 << 20) for _ in range(1 << 20)])\n"
     with pytest.raises(PythonCodeError, match="MemoryError"):
