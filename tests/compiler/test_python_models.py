@@ -6,13 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.compiler.projects import Built, build, table
-from tidegate.compiler import RunValues
+from tests.compiler.projects import Built, build, table, write_project
+from tidegate.compiler import Compiled, RunValues, compile_project
 from tidegate.compiler.bind_python import bind_python
-from tidegate.compiler.compiled import CodeReads
+from tidegate.compiler.changes.interface_changes import change_diagnostics, compare
+from tidegate.compiler.changes.interfaces import interfaces
+from tidegate.compiler.compile_cache import CompileCache
+from tidegate.compiler.compiled import CodeReads, Span
 from tidegate.compiler.hidden_columns import hidden_in_query, hidden_in_table, touches_hidden_columns
 from tidegate.compiler.python_call import PythonCall
+from tidegate.config import load_settings
+from tidegate.project import load_project
 
+STRATEGIES = ("incremental", "delete_insert")
 FILES = {
     "models/bronze/a.sql": "select 1 as id, 'x' as email",
     "models/bronze/b.sql": "select 1 as id",
@@ -149,6 +155,29 @@ def test_mistakes_are_reported_at_their_place(
     assert (fix or "") in (error.suggestion or "")
 
 
+@pytest.mark.parametrize(
+    ("sql", "found"),
+    [
+        ("SELECT idd FROM bronze.a", ["UnknownColumn 2"]),
+        ("""SELECT\n  id\nFROM bronze.a\nWHERE id + 'x' > 3 AND nothing""", ["UnknownColumn 5"]),
+        ("SELECT id, id FROM bronze.a", []),
+        ("SELECT whatever FROM silver.other", []),
+        ("SELECT nosuch(id) FROM bronze.a", ["UnknownFunction 2"]),
+        ("DELETE FROM bronze.a", ["NotAQuery 2"]),
+        ("SELECT * FROM bronze.a; SELECT 1", ["MultipleStatements 2"]),
+        ("SELECT id FROM", ["SqlSyntax 2"]),
+        ("SELECT * FROM csv.`/etc/passwd`", ["UnknownDependency 2"]),
+    ],
+)
+def test_its_sql_is_compiled(tmp_path: Path, sql: str, found: list[str]) -> None:
+    code = f'def model(tg):\n    return tg.sql("""{sql}""")\n'
+    built = build(
+        tmp_path, {**FILES, "models/silver/m.py": code, "models/silver/other.py": "result = tg.ref('bronze.a')"}
+    )
+    errors = [d for d in built.compiled.errors if not d.code.startswith("Blocked")]
+    assert [f"{d.code} {d.span.line if d.span else 0}" for d in errors] == found
+
+
 def test_models_that_read_each_other_are_found(tmp_path: Path) -> None:
     built = build(tmp_path, {"models/a/x.py": "result = tg.ref('a.y')", "models/a/y.sql": "select * from a.x"})
     assert [d.code for d in built.compiled.errors] == ["CyclicDependency"]
@@ -228,6 +257,32 @@ def test_what_code_may_pass_on_is_hidden(tmp_path: Path) -> None:
     assert touching == ["bronze.a", "bronze.masked", "gold.named", "gold.next", "gold.star", "silver.m"]
     assert "x" in hidden_in_query(built, "select foo as x, safe from `shop`.`silver`.`m`")
     assert "safe" not in hidden_in_query(built, "select foo as x, safe from `shop`.`silver`.`m`")
+
+
+def test_a_change_of_its_settings_is_placed_in_the_decorator(tmp_path: Path) -> None:
+    codes = (f"from tidegate import tg\n@tg.model(kind='{k}', unique_key='id')\ndef model(tg): ..." for k in STRATEGIES)
+    before, after = (built_with(tmp_path / f"{n}", code).compiled for n, code in enumerate(codes))
+    (found,) = change_diagnostics(compare(interfaces(before), interfaces(after)), after)
+    assert found.span == Span("models/silver/m.py", 2, 11)
+
+
+def test_an_unchanged_file_is_compiled_from_the_cache(tmp_path: Path) -> None:
+    files = {**FILES, "models/silver/m.py": "result = tg.sql('SELECT id FROM bronze.b')"}
+    cache = CompileCache()
+
+    def compiled() -> Compiled:
+        settings = load_settings(write_project(tmp_path, files), env={})
+        return compile_project(load_project(settings, cache.texts), settings, [], {}, cache=cache)
+
+    first = compiled()
+    files["models/gold/g.sql"] = "select x from silver.m"
+    second = compiled()
+    assert second.models[table("silver.m")] == first.models[table("silver.m")]
+    files["models/bronze/b.sql"] = "select 1 as other"
+    assert [d.code for d in compiled().errors] == ["UnknownColumn", "UnknownColumn", "UnknownColumn"]
+    files["models/bronze/b.sql"] = "select 1 as id"
+    files["models/silver/m.py"] = "result = tg.ref('bronze.a')"
+    assert compiled().models[table("silver.m")].depends_on == (table("bronze.a"),)
 
 
 def test_helper_files_are_no_models(tmp_path: Path) -> None:

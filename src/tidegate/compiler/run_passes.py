@@ -27,7 +27,7 @@ from tidegate.compiler.passes.mask_rules import mask_columns
 from tidegate.compiler.passes.parse import parse_text, render_template, resolve_names
 from tidegate.compiler.passes.python_code import check_model_code
 from tidegate.compiler.passes.quality_rules import check_quality_rules
-from tidegate.compiler.passes.query_columns import type_columns
+from tidegate.compiler.passes.query_columns import check_code_queries, type_columns
 from tidegate.compiler.passes.result_columns import check_capabilities, check_output
 from tidegate.compiler.passes.settings_rules import check_quarantine, check_query, check_settings
 from tidegate.names import TableName
@@ -112,6 +112,7 @@ FILE_PASSES: tuple[ModelPass, ...] = (
 
 MODEL_PASSES: tuple[ModelPass, ...] = (
     type_columns,
+    check_code_queries,
     check_query,
     check_reading,
     check_code_reads,

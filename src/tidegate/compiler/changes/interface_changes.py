@@ -241,6 +241,10 @@ _SETTINGS = {
 }
 
 
+_FIELDS = {**_SETTINGS, ChangeKind.TARGET: ("materialized", "strategy"), ChangeKind.STRATEGY: ("strategy",)}
+"""The same as they are called in ModelSettings."""
+
+
 def change_diagnostics(changes: Iterable[InterfaceChange], compiled: Compiled) -> Iterator[Diagnostic]:
     """`compiled` is the state after. A removed model has no file, so its diagnostic has no span."""
     for change in changes:
@@ -288,6 +292,9 @@ def _span(change: InterfaceChange, compiled: Compiled) -> Span | None:
     if compiled_model is None:
         return None
     model = compiled_model.model
+    if model.python is not None and change.column is None:
+        place = compiled.project.origin(model, *_FIELDS.get(change.kind, ()))
+        return Span(place.file, place.line, place.col)
     if change.column is None:
         offset = _directive(model, change.kind)
     else:

@@ -19,7 +19,7 @@ from tidegate.project.python_source import PythonQuery, PythonRead, PythonSource
 from tidegate.project.template_names import LandingCall
 from tidegate.python_inputs import ReadKind
 
-__all__ = ["read_code", "resolve_code"]
+__all__ = ["place_in_query", "read_code", "resolve_code"]
 
 _WRITE_NAMES = "write each name as a text in the call itself, or list the tables: # @depends_on: silver.orders, …"
 
@@ -136,23 +136,23 @@ class _Resolution:
         parsed = parse_query(query.text)
         faults = [parsed] if isinstance(parsed, SqlFault) else self._faults(parsed)
         for fault in faults:
-            place = _place(query, fault.offset)
+            place = place_in_query(query, fault.offset)
             yield self.work.error(self.draft, fault.code, fault.message, place, fault.suggestion)
         if isinstance(parsed, SqlFault):
             return
         for reference in parsed.references:
-            place = _place(query, reference.start)
+            place = place_in_query(query, reference.start)
             yield from self._table(ReadKind.REF, reference.parts, ".".join(reference.parts), place)
         change = first_change(parsed, {token.text.upper() for token in parsed.tokens})
         if change is not None and self.draft.content.changing is None:
-            self.draft.content.changing = change[0], _place(query, change[1])
+            self.draft.content.changing = change[0], place_in_query(query, change[1])
 
     def _faults(self, parsed: ParsedQuery) -> list[SqlFault]:
         refused, unlisted = check_permissions(parsed, self.work.permissions())
         return [*parsed.faults, *refused, *unlisted]
 
 
-def _place(query: PythonQuery, offset: int) -> Place:
+def place_in_query(query: PythonQuery, offset: int) -> Place:
     """Of an offset in the text; within its first line the place of the text."""
     assert query.text is not None
     lines = query.text.count("\n", 0, offset)

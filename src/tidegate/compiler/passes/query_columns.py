@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from tidegate.compiler.analysis.analyze import analyze
 from tidegate.compiler.analysis.scoping import Analysis, QueryFinding, QuerySource
-from tidegate.compiler.compiled import Diagnostic, DiagnosticSeverity
+from tidegate.compiler.compiled import Diagnostic, DiagnosticSeverity, Span
 from tidegate.compiler.drafts import CompilationState, Draft, Rendering
 from tidegate.compiler.external_tables import landing_read
 from tidegate.compiler.inlining import reads_bad_records
-from tidegate.compiler.sql.queries import ParsedQuery
+from tidegate.compiler.passes.code_names import place_in_query
+from tidegate.compiler.sql.queries import ParsedQuery, parse_query
 from tidegate.compiler.table_columns import (
     ABOUT_DELIVERED,
     judged_columns,
@@ -23,7 +24,7 @@ from tidegate.names import TableName
 from tidegate.project import Place
 from tidegate.project.template_names import LandingCall
 
-__all__ = ["type_columns"]
+__all__ = ["check_code_queries", "type_columns"]
 
 
 def type_columns(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
@@ -60,6 +61,26 @@ def type_columns(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
         draft.content.conditions = tuple(
             dict.fromkeys(origin for analysis in analyses for origin in analysis.conditions)
         )
+
+
+def check_code_queries(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
+    """Columns and types in the SQL texts of a Python model. What it does with their rows is not known."""
+    reported = {(diagnostic.code, diagnostic.span) for diagnostic in draft.diagnostics}
+    for query in draft.python.queries if draft.python is not None else ():
+        parsed = parse_query(query.text) if query.text is not None else None
+        if not isinstance(parsed, ParsedQuery) or parsed.faults:
+            continue
+        analysis = analyze(parsed.tree, _sources(work, draft, Rendering(later=False), parsed), work.own_functions)
+        for finding in analysis.findings:
+            place = place_in_query(query, finding.offset)
+            if finding.severity is not DiagnosticSeverity.ERROR or finding.code == "DuplicateColumn":
+                continue
+            if (
+                _does_not_count(work, draft, finding)
+                or (finding.code, Span(place.file, place.line, place.col)) in reported
+            ):
+                continue
+            yield work.error(draft, finding.code, finding.message, place, finding.suggestion)
 
 
 def _does_not_count(work: CompilationState, draft: Draft, finding: QueryFinding) -> bool:
