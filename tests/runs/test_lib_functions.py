@@ -129,3 +129,34 @@ def test_what_fails_fails_its_own_model_with_its_line(built: tuple[ProjectFolder
         "bad.empty": "lib/broken.py:1: `broken` gives no rows, and its columns are not declared",
         "bad.tuples": "lib/broken.py:1: `broken` gives tuples, and their columns are not declared",
     }
+
+
+VERSIONED = """
+def counted(limit) -> "x int":
+    for x in range(limit):
+        yield {"x": x}
+
+def version(limit):
+    return %s
+"""
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_function_that_says_which_data_it_gives_lets_its_model_rest(shop: ProjectFolder, mode: str) -> None:
+    write(shop, mode)
+    shop.file("lib/counted.py", VERSIONED % "'v1'")
+    shop.model("silver.counted", "SELECT * FROM counted(3)")
+    shop.model("silver.always", "SELECT * FROM none()")
+    first, second = shop.run(), shop.run()
+    assert statuses(first) == {"silver.counted": "completed", "silver.always": "completed"}
+    assert statuses(second) == {"silver.counted": "skipped", "silver.always": "completed"}
+    reasons = {one.model: one.reason for one in second.materializations}
+    assert reasons == {"silver.counted": "unchanged", "silver.always": "it calls none"}
+    toml = shop.root / "tidegate.toml"
+    shop.file("lib/counted.py", "from tidegate import tg\n" + VERSIONED % "tg.var('state')")
+    toml.write_text(toml.read_text() + "\n[vars]\nstate = 1\n")
+    assert statuses(shop.run("silver.counted")) == {"silver.counted": "completed"}
+    assert statuses(shop.run("silver.counted")) == {"silver.counted": "skipped"}
+    toml.write_text(toml.read_text().replace("state = 1", "state = 2"))
+    (third,) = shop.run("silver.counted").materializations
+    assert (third.status, third.reason) == ("completed", "counted gives other data")

@@ -160,6 +160,8 @@ class CompiledModel:
     """Records of its landing zones that cannot be parsed go to its quarantine."""
     functions: tuple[FunctionRead, ...] = ()
     """Table functions of the project that it calls: sources outside the lake."""
+    repeatable: bool = True
+    """It would be deterministic if these functions gave the same rows."""
     code: CodeReads | None = None
     """Of a Python model: what its code does with its inputs is not known."""
 

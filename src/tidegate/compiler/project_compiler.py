@@ -89,6 +89,7 @@ def _assemble(work: CompilationState, draft: Draft) -> CompiledModel:
     table, reads = draft.model.table, tables_through(work, draft)
     inlined = ephemeral_through(work, draft)
     names = template_names_through(work, draft)
+    functions, repeatable = functions_through(work, draft), is_deterministic(work, draft)
     checks = resolved_checks(work, draft) if draft.model.checks else ()
     return CompiledModel(
         model=draft.model,
@@ -96,7 +97,7 @@ def _assemble(work: CompilationState, draft: Draft) -> CompiledModel:
         sources=tuple(sorted(sources_through(work, draft))),
         zones=tuple(sorted(zones_through(work, draft))),
         fingerprint=_fingerprint(work, draft, {str(other.model.table): _fingerprint(work, other) for other in inlined}),
-        deterministic=is_deterministic(work, draft),
+        deterministic=repeatable and not functions,
         manual=bool(names & WATERMARK_NAMES),
         uses_watermark="watermark_value" in names,
         reads_itself=table in reads,
@@ -108,7 +109,8 @@ def _assemble(work: CompilationState, draft: Draft) -> CompiledModel:
         checks=checks,
         checks_digest=digest_of(checks) if checks else "",
         bad_records=reads_bad_records(work, draft),
-        functions=functions_through(work, draft),
+        functions=functions,
+        repeatable=repeatable,
         code=_code(work, draft),
     )
 

@@ -114,6 +114,8 @@ class Progress:
     """Other tables that those checks read, where isolation is serializable."""
     delta: Mapping[str, DeltaInput] = field(default_factory=dict)
     """Delta tables beside the lake."""
+    functions: Mapping[str, str] = field(default_factory=dict)
+    """Calls of table functions, with the version of the data that each said it gave."""
     version: int = PROGRESS_VERSION
 
     def to_json(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -22,6 +22,7 @@ from tidegate.lake.view import BranchView
 from tidegate.operations.query import NO_COUNTS_FROM_STATISTICS, pinned_heads
 from tidegate.planner.selection import read_states
 from tidegate.planner.selection import select as selected_tables
+from tidegate.python_models.run_sandbox import RunSandbox
 from tidegate.quality import OwnFunctions
 from tidegate.results import CheckResult
 from tidegate.runs.checks import check_not_run
@@ -109,6 +110,7 @@ def _check_runner(
 ) -> CheckRunner:
     """Main as it is now, until `stack` is closed."""
     # Only here: this room needs pyspark, and a project without checks ends without it.
+    from tidegate.python_models.check_conditions import SandboxedConditions
     from tidegate.runs.build.check_runner import CheckRunner
 
     settings = compiled.settings
@@ -117,7 +119,9 @@ def _check_runner(
     conf = {**catalog.spark_conf(branch), **source_conf, **dict([NO_COUNTS_FROM_STATISTICS])}
     child = child_session(root, conf, catalog.spark_catalog(branch))
     values = RunValues(datetime.now(UTC).isoformat(), vars={})
-    return CheckRunner(compiled, BranchView(catalog, branch), child, values, OwnFunctions(settings.root))
+    sandbox = stack.enter_context(closing(RunSandbox(settings)))
+    functions = OwnFunctions(settings.root, SandboxedConditions(settings, sandbox, values.run_started_at))
+    return CheckRunner(compiled, BranchView(catalog, branch), child, values, functions)
 
 
 def _checked(

@@ -95,6 +95,8 @@ class ModelRequest:
     """The caller named the range of intervals."""
     always_deltas: bool = False
     """Use deltas also where a build from all rows would be cheaper."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """By call, which state of its data a table function gives now."""
     replayed_rows: int | None = None
     """So many rows of its quarantine are to be replayed, and nothing else of it is asked for."""
 
@@ -160,11 +162,17 @@ def _decide(
         reason = f"the snapshot of {inputs.expired} that was read last no longer exists"
         return Decision(RunType.BACKFILL, reason, True, complete, all_files=True)
     if not inputs.changes() and settings.skip != "never":
-        if model.deterministic:
+        if model.deterministic or (model.functions and model.repeatable and not _other_data(model, progress, request)):
             return Decision(RunType.SKIP, _unchanged(inputs))
         if model.model.takes_new_rows and inputs.any and not model.functions:
             return Decision(RunType.SKIP, "nothing new to append")
     return None
+
+
+def _other_data(model: CompiledModel, progress: Progress, request: ModelRequest) -> tuple[str, ...]:
+    """The functions that it calls and that do not say that their data is what it was."""
+    same = {key for key, version in request.versions.items() if progress.functions.get(key) == version}
+    return tuple(sorted({read.name for read in model.functions if read.key not in same}))
 
 
 def _decide_replay(model: CompiledModel, own: TableMetadata, progress: Progress, rows: int) -> Decision:
@@ -213,7 +221,9 @@ def _decide_changed_inputs(
     what = "query" if model.code is None else "code"
     never = "skip: never" if settings.skip == "never" else f"the {what} is not deterministic"
     if model.functions and settings.skip != "never":
-        never = f"it calls {', '.join(sorted({read.name for read in model.functions}))}"
+        other = _other_data(model, progress, request) if progress is not None else ()
+        called = sorted({read.name for read in model.functions if read.key not in request.versions})
+        never = f"{', '.join(other)} gives other data" if other and not called else f"it calls {', '.join(called)}"
     reason = "; ".join(inputs.changes()) or never
     if model.model.takes_new_rows:
         return _append(model, progress, inputs, reason, bound)

@@ -38,6 +38,8 @@ class PlanRequest:
     """`always`: also where a build from all rows would be cheaper."""
     replay: ReplayRequest | None = None
     """Rows of a quarantine that are to go through their contract again."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """By call, which state of its data a table function gives now; calls of functions that do not say are missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +140,7 @@ def plan_model(
         intervals=_intervals(model, progress, request),
         explicit_range=request.from_ is not None or request.to is not None,
         always_deltas=request.deltas == "always",
+        versions=request.versions,
         replayed_rows=_replayed_rows(model, lake, request.replay),
     )
     decision = decide(model, metadata, progress, inputs, model_request, bound)

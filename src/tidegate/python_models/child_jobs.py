@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from tidegate.python_models.check_job import run_check_job
 from tidegate.python_models.model_job import run_model_job
 from tidegate.python_models.sandbox.link import Link, LinkFrame
 from tidegate.python_models.sandbox.sandbox_job import SandboxJob
@@ -16,6 +17,7 @@ ChildJob = Callable[[SandboxJob, Link], Iterator[LinkFrame]]
 """Gives DATA frames, if any, and one RESULT. What it raises becomes a FAILURE; calls of Spark go over the link."""
 
 JOBS: Mapping[str, ChildJob] = {
+    "check": run_check_job,
     "function": run_function_job,
     "model": run_model_job,
     "script": run_script,

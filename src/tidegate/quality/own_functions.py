@@ -1,4 +1,7 @@
-"""Functions of a project's own checks: each file is loaded once, and what a function gives is a condition of rows."""
+"""Functions of a project's own checks: what a function gives is a condition of rows.
+
+Those that are trusted are called here, and each file of them is loaded once; the others are called elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 from uuid import uuid4
 
 from tidegate.checks.check_values import Argument, CheckRule, ColumnName, FunctionRule, RowRule
@@ -19,25 +22,38 @@ from tidegate.spark.spark_errors import read_failure
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-__all__ = ["OwnFunctions", "breaks", "with_conditions"]
+__all__ = ["OutsideConditions", "OwnFunctions", "breaks", "with_conditions"]
 
 _USERS = (Exception, SystemExit)
 """What user code may raise: it must fail only its own check."""
 
 
-class OwnFunctions:
-    """Those of one project during one run. Thread-safe. `root`: the project's folder."""
+class OutsideConditions(Protocol):
+    """Calls functions that are not trusted, outside of this process."""
 
-    def __init__(self, root: Path) -> None:
+    def condition(self, rule: FunctionRule, session: SparkSession) -> Column | None:
+        """None where the function is trusted. Raises QueryError with its file and line."""
+        ...
+
+
+class OwnFunctions:
+    """Those of one project during one run. Thread-safe. `root`: the project's folder. `outside`: None where all of
+    them are trusted."""
+
+    def __init__(self, root: Path, outside: OutsideConditions | None = None) -> None:
         self._root = root
+        self._outside = outside
         self._loading = threading.Lock()
         self._functions: dict[tuple[str, str], Callable[..., object] | QueryError] = {}
 
-    def condition(self, rule: FunctionRule) -> Column:
+    def condition(self, rule: FunctionRule, session: SparkSession) -> Column:
         """The Column that the function returns for its arguments. Raises QueryError with the function's file and
         line."""
         from pyspark.sql import Column
 
+        outside = self._outside.condition(rule, session) if self._outside is not None else None
+        if outside is not None:
+            return outside
         function = self._function(rule)
         try:
             result = function(**{name: _passed(value) for name, value in rule.arguments})
@@ -93,7 +109,7 @@ def breaks(frame: DataFrame, rule: RowRule | FunctionRule, functions: OwnFunctio
 
     if isinstance(rule, RowRule):
         return f.coalesce(f.expr(f"({rule.violates})"), f.lit(False))
-    condition = functions.condition(rule)
+    condition = functions.condition(rule, frame.sparkSession)
     try:
         kind = frame.select(condition).schema.fields[0].dataType
         if not isinstance(kind, BooleanType):

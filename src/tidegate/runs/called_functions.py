@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING
 
+from tidegate.compiler.compiled import Compiled
+from tidegate.errors import PythonCodeError
+from tidegate.names import TableName
+from tidegate.python_models.run_sandbox import RunSandbox
 from tidegate.runs.context import RunContext
 
 if TYPE_CHECKING:
     from tidegate.python_models.function_views import FunctionCalls
 
-__all__ = ["function_calls", "log_of_code"]
+__all__ = ["function_calls", "log_of_code", "versions_of_functions"]
 
 
 def function_calls(run: RunContext, log: Callable[[str], None]) -> FunctionCalls:
@@ -26,6 +30,41 @@ def function_calls(run: RunContext, log: Callable[[str], None]) -> FunctionCalls
         log,
         lambda: run.cancellation.requested,
     )
+
+
+def versions_of_functions(
+    compiled: Compiled,
+    selected: Collection[TableName],
+    sandbox: RunSandbox,
+    run_started_at: str,
+    given: Mapping[str, object],
+    log: Callable[[str], None],
+    cancelled: Callable[[], bool],
+) -> Mapping[str, str]:
+    """By call, which state of its data it gives now, for functions that say so. `given`: variables of the command line.
+
+    A call whose arguments depend on the run is not asked; neither is one known that fails here: its model runs.
+    """
+    functions = compiled.project.functions
+    models = (compiled.models[table] for table in selected)
+    reads = {read.key: read for model in models if model.repeatable and not model.manual for read in model.functions}
+    asked = {key: read for key, read in reads.items() if functions[read.name.lower()].gives_version}
+    if not asked:
+        return {}
+    from tidegate.python_models.function_views import FunctionCalls  # few projects have one
+
+    variables = {**compiled.settings.vars, **given}
+    calls = FunctionCalls(compiled.settings, functions, sandbox, run_started_at, variables, log, cancelled)
+    versions = {}
+    for key, read in sorted(asked.items()):
+        try:
+            version = calls.version(read)
+        except PythonCodeError as error:
+            log(f"the version of {key} is not known: {error.message}")
+            continue
+        if version is not None:
+            versions[key] = version
+    return versions
 
 
 def log_of_code(line: str) -> Mapping[str, str]:

@@ -109,8 +109,10 @@ class BranchUse:
             yield
 
 
-def plan_request(options: RunOptions, started_at: datetime) -> PlanRequest:
-    return PlanRequest(started_at, options.full_refresh, options.from_, options.to, replay=options.replay)
+def plan_request(options: RunOptions, started_at: datetime, versions: Mapping[str, str]) -> PlanRequest:
+    return PlanRequest(
+        started_at, options.full_refresh, options.from_, options.to, replay=options.replay, versions=versions
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,9 @@ class RunContext:
     guard: Guard
     sandbox: RunSandbox
     vars: Mapping[str, object] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """What table functions of the project said of their data when the run began, by call."""
+
     source_conf: Mapping[str, str] = field(default_factory=dict)
     unreadable: Mapping[TableName, TidegateError] = field(default_factory=dict)
     """Models that cannot be built, because a source that they read does not answer."""
@@ -157,7 +162,7 @@ class RunContext:
 
     @property
     def request(self) -> PlanRequest:
-        return plan_request(self.options, self.started_at)
+        return plan_request(self.options, self.started_at, self.versions)
 
     @property
     def values(self) -> RunValues:

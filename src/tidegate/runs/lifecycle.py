@@ -31,6 +31,7 @@ from tidegate.python_models.run_sandbox import RunSandbox
 from tidegate.results import CheckResult, ModelResult
 from tidegate.runs.after_publish import Maintain, archive_landing_files, report_anomalies, run_maintenance
 from tidegate.runs.builder import Builder, OpenBuilder
+from tidegate.runs.called_functions import versions_of_functions
 from tidegate.runs.clock import Clock, SystemClock
 from tidegate.runs.context import Phases, PhaseSpans, RunContext, plan_request
 from tidegate.runs.control.cancellation import Cancellation, cancelled_by_signals, without_signals
@@ -140,6 +141,10 @@ class _Run:
         return error
 
     def _run_phases(self) -> None:
+        with contextlib.closing(RunSandbox(self.settings)) as sandbox:
+            self._run_in(sandbox)
+
+    def _run_in(self, sandbox: RunSandbox) -> None:
         for other in interrupted_runs(self.store.reader(), self.record, self.clock.now()):
             again = f"tidegate run --resume {other}"
             self._log(f"{other} was interrupted; to resume it: {again}")
@@ -148,7 +153,8 @@ class _Run:
             selected = self._select(compiled, catalog)
             self.watch.choose(partial(_chosen, compiled))
             not_read = self._ingest(compiled, selected, catalog)
-            request = plan_request(self.options, self.started_at)
+            versions = self._versions(compiled, selected, sandbox)
+            request = plan_request(self.options, self.started_at, versions)
             query = partial(self._query, compiled)
             plan = make_plan(compiled, selected, BranchView(catalog, MAIN), request, query)
             require_one_readable(plan, compiled, catalog, self.options.full_refresh)
@@ -164,7 +170,18 @@ class _Run:
                 raise failure
             self._nothing_to_do(plan, compiled, catalog)
         else:
-            self._build(compiled, catalog, plan, sources, {**unreadable, **not_read})
+            self._build(compiled, catalog, plan, sources, {**unreadable, **not_read}, sandbox, versions)
+
+    def _versions(self, compiled: Compiled, selected: Collection[TableName], sandbox: RunSandbox) -> Mapping[str, str]:
+        return versions_of_functions(
+            compiled,
+            selected,
+            sandbox,
+            self.started_at.isoformat(),
+            self.options.vars,
+            self._log,
+            lambda: self.cancellation.requested,
+        )
 
     def _ingest(
         self, compiled: Compiled, selected: Collection[TableName], catalog: BranchCatalog
@@ -273,20 +290,22 @@ class _Run:
         plan: Plan,
         sources: frozenset[str],
         unreadable: Mapping[TableName, TidegateError],
+        sandbox: RunSandbox,
+        versions: Mapping[str, str],
     ) -> None:
-        with contextlib.closing(RunSandbox(self.settings)) as sandbox:
-            steps = [step for step in plan.steps if step.decision.run_type is not RunType.SKIP]
-            if any(self._is_sandboxed(compiled, compiled.models[step.table]) for step in steps):
-                sandbox.start()  # beside Spark
-            with self.phases.timed("branch_creation"):
-                require_writable(self.settings.lake)
-                builder = self._builder
-            with readable(self.settings, sources) as conf:
-                self._build_on_branch(compiled, catalog, plan, builder, sandbox, conf, unreadable)
+        steps = [step for step in plan.steps if step.decision.run_type is not RunType.SKIP]
+        if any(self._is_sandboxed(compiled, compiled.models[step.table]) for step in steps):
+            sandbox.start()  # beside Spark
+        with self.phases.timed("branch_creation"):
+            require_writable(self.settings.lake)
+            builder = self._builder
+        with readable(self.settings, sources) as conf:
+            self._build_on_branch(compiled, catalog, plan, builder, sandbox, versions, conf, unreadable)
 
     def _is_sandboxed(self, compiled: Compiled, model: CompiledModel) -> bool:
         files = [compiled.project.functions[read.name.lower()].file for read in model.functions]
         files += [model.model.file] if model.code is not None else []
+        files += [check.file for check in model.checks if check.file.endswith(".py")]
         return not all(map(self.settings.sandbox.is_trusted, files))
 
     def _build_on_branch(
@@ -296,6 +315,7 @@ class _Run:
         plan: Plan,
         builder: Builder,
         sandbox: RunSandbox,
+        versions: Mapping[str, str],
         source_conf: Mapping[str, str],
         unreadable: Mapping[TableName, TidegateError],
     ) -> None:
@@ -315,6 +335,7 @@ class _Run:
             emit=self.emit,
             builder=builder,
             sandbox=sandbox,
+            versions=versions,
             vars=dict(self.options.vars),
             source_conf=source_conf,
             unreadable=unreadable,

@@ -62,12 +62,14 @@ def first_change(query: ParsedQuery, words: Collection[str]) -> tuple[str, int] 
 
 
 def calls_unknown_function(query: ParsedQuery) -> bool:
-    """Whether it calls a function that is not Spark's own, or has a text that may stand for a moving date."""
+    """Whether it calls a function that is not Spark's own, or has a text that may stand for a moving date. Table
+    functions of the project do not count."""
     if query.nodes[exp.QueryTransform]:
         return True
     if any(t.token_type is TokenType.STRING and t.text.strip().lower() in _MOVING_LITERALS for t in query.tokens):
         return True
-    return any(function_of(call) is None for call in query.nodes[exp.Anonymous])
+    own = {id(call.node.this) for call in query.calls}
+    return any(function_of(call) is None and id(call) not in own for call in query.nodes[exp.Anonymous])
 
 
 def _changing_function(query: ParsedQuery) -> tuple[str, int] | None:

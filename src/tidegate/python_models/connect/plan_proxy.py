@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import grpc
-from pyspark.sql.connect.proto import base_pb2, catalog_pb2, commands_pb2, relations_pb2
+from pyspark.sql.connect.proto import base_pb2, catalog_pb2, commands_pb2, expressions_pb2, relations_pb2
 
 from tidegate.compiler.analysis.functions.lookup import REFUSED
 from tidegate.config import SandboxSection
@@ -94,6 +94,13 @@ class PlanProxy:
             self._calls.command(commands_pb2.Command(create_dataframe_view=create))
         self._registered.append(view)
         return view
+
+    def checked_expression(self, expression: bytes) -> bytes:
+        """An expression that the code returned, which Spark may see. Raises CallRefusedError."""
+        message = self._parsed(expressions_pb2.Expression, expression)
+        self._plans.check(message)
+        checked: bytes = message.SerializeToString()
+        return checked
 
     def interrupt(self) -> None:
         """End what runs now, from any thread."""

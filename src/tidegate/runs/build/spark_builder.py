@@ -61,7 +61,7 @@ class SparkBuilder:
         self.root = root
         self._settings = settings
         self._report = report
-        self._functions = OwnFunctions(settings.root)
+        self._functions: OwnFunctions | None = None
         self._restarts = 0
         self._jvm = running_jvm()
         self._lock = threading.Lock()
@@ -81,7 +81,7 @@ class SparkBuilder:
         session = child_session(self.root, conf, run.catalog.spark_catalog(run.branch))
         with run.cancellation.watching(session), run.guard.overdue.limiting(session, attempt.deadline):
             use_pool(session, run.short(table))
-            work = SparkTableWork(attempt, session, self._functions)
+            work = SparkTableWork(attempt, session, self._own_functions(run))
             try:
                 yield work
             except TidegateError:
@@ -89,6 +89,17 @@ class SparkBuilder:
             except Exception as error:
                 run.cancellation.check()
                 raise work.explained(error) from error
+
+    def _own_functions(self, run: RunContext) -> OwnFunctions:
+        from tidegate.python_models.check_conditions import SandboxedConditions
+
+        with self._lock:
+            if self._functions is None:
+                conditions = SandboxedConditions(
+                    run.settings, run.sandbox, run.values.run_started_at, lambda: run.cancellation.requested
+                )
+                self._functions = OwnFunctions(run.settings.root, conditions)
+            return self._functions
 
     def answer_published(
         self, run: RunContext, model: CompiledModel, checks: Sequence[Check]
@@ -100,7 +111,7 @@ class SparkBuilder:
         use_pool(session, run.short(model.model.table))
         with run.cancellation.watching(session):
             main = BranchView(run.catalog, MAIN)
-            return CheckRunner.of(run, main, session, run.values, self._functions).answer(model, checks)
+            return CheckRunner.of(run, main, session, run.values, self._own_functions(run)).answer(model, checks)
 
     def session_factory(self, catalog: BranchCatalog) -> Callable[[str], SparkSession]:
         return lambda branch: child_session(self.root, catalog.spark_conf(branch), catalog.spark_catalog(branch))

@@ -412,6 +412,7 @@ class TableBuild:
         metadata = self._metadata()
         opaque = self.model.manual or self.arrival or self.python
         used = {} if opaque else used_columns(facts.inputs, self._bound())
+        run = self.run
         took = self._spent_ms - self.aside_ms
         whole = not decision.from_changes and (decision.complete or self.settings.traits.replaces_table)
         rebuilt = decision.rebuild or former is None
@@ -440,6 +441,7 @@ class TableBuild:
             order=self._order(metadata, rebuilt),
             key=key.columns,
             proven_since=proven_since(metadata, key, former, whole=not decision.from_changes),
+            functions={read.key: run.versions[read.key] for read in self.model.functions if read.key in run.versions},
             checks=self.model.checks_digest,
             checked=checked_inputs(self.run, self.model, self.values()),
         )
