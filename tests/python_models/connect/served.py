@@ -9,6 +9,9 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+import pytest
+from pyspark.sql.connect.session import SparkSession as Session
+
 from tidegate.config import SandboxSection
 from tidegate.python_models.connect.frame_channel import connect_session
 from tidegate.python_models.connect.plan_proxy import PlanProxy
@@ -55,11 +58,15 @@ def client_of(proxy: PlanProxy) -> Iterator[Any]:
     server = threading.Thread(target=_serve, args=(Link(ours, _LIMIT), proxy), daemon=True)
     server.start()
     link = Link(theirs, _LIMIT)
-    try:
-        yield connect_session(link)
-    finally:
-        link.close()
-        server.join(10)
+    with pytest.MonkeyPatch.context() as patch:
+        # PySpark has one session for a process, and here are several.
+        patch.setattr(Session, "_default_session", None)
+        patch.setattr(Session, "_active_session", threading.local())
+        try:
+            yield connect_session(link)
+        finally:
+            link.close()
+            server.join(10)
 
 
 def _serve(link: Link, proxy: PlanProxy) -> None:

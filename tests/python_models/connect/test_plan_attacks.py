@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Iterator
 from typing import Any
 
+import pyarrow
 import pytest
 from pyspark.sql.connect.proto import (
     base_pb2,
@@ -382,11 +384,47 @@ def test_a_handle_becomes_its_view_under_the_name_of_the_table() -> None:
 def test_rows_that_a_model_makes_are_counted_once() -> None:
     check = plan_check(SandboxSection(local_rows=1000))
 
-    def rows(sign: bytes) -> Relation:
-        return Relation(local_relation=relations_pb2.LocalRelation(data=sign * 400))
+    def rows(sign: str) -> Relation:
+        return Relation(local_relation=relations_pb2.LocalRelation(data=stream(pyarrow.table({"a": [sign * 40]}))))
 
     for _ in range(5):
-        check.check(rows(b"a"))
-    check.check(rows(b"b"))
+        check.check(rows("a"))
+    check.check(rows("b"))
     with pytest.raises(CallRefusedError, match="local_rows"):
-        check.check(Relation(limit=relations_pb2.Limit(input=rows(b"c"), limit=1)))
+        check.check(Relation(limit=relations_pb2.Limit(input=rows("c"), limit=1)))
+
+
+def stream(table: pyarrow.Table, **options: Any) -> bytes:
+    sink = pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_stream(sink, table.schema, options=pyarrow.ipc.IpcWriteOptions(**options)) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def test_rows_are_written_anew() -> None:
+    table = pyarrow.table({"a": [1, None], "s": ["x", None], "l": [[1], None], "t": [{"p": 1.5}, None]})
+    bound = checked(Relation(local_relation=relations_pb2.LocalRelation(data=stream(table))))
+    assert pyarrow.ipc.open_stream(bound.local_relation.data).read_all().equals(table)
+
+
+GOOD = stream(pyarrow.table({"s": ["aaaa", "bbbb"]}))
+OFFSETS = struct.pack("<iii", 0, 4, 8)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        *(GOOD.replace(OFFSETS, struct.pack("<iii", 0, *end)) for end in ((4, 80_000), (-100, 8), (2_000_000_000, 8))),
+        b"",
+        b"no stream",
+        GOOD[:-40] + b"\xff" * 40,
+        stream(pyarrow.table({"s": ["a" * 1000]}), compression="zstd"),
+        stream(pyarrow.table({"s": ["a" * 1000]}), compression="lz4"),
+        stream(pyarrow.table({"s": pyarrow.array(["a"]).dictionary_encode()})),
+        stream(pyarrow.table({"s": pyarrow.array(["a"], pyarrow.string_view())})),
+        stream(pyarrow.table({"n": pyarrow.nulls(1 << 30)})),
+    ],
+)
+def test_rows_that_lead_out_of_their_buffers_or_grow_are_refused(data: bytes) -> None:
+    assert GOOD.count(OFFSETS) == 1
+    assert refusal_of(Relation(local_relation=relations_pb2.LocalRelation(data=data)))

@@ -24,7 +24,7 @@ COMMAND_RULES: Mapping[str, MessageRule] = {
         "sql_command",
         register_function=_INLINE,
         register_table_function=_INLINE,
-        create_dataframe_view="views have no names in a session; give tg.sql the DataFrame: sql('… {rows}', rows=df)",
+        create_dataframe_view="views have no names in a session; work on the DataFrame itself",
         write_operation=WRITES,
         write_operation_v2=WRITES,
         merge_into_table_command=WRITES,

@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterable, Mapping
 from typing import Any
 
 import grpc
-from pyspark.sql.connect.proto import base_pb2, base_pb2_grpc, commands_pb2
+from pyspark.sql.connect.proto import base_pb2, base_pb2_grpc, catalog_pb2, commands_pb2, relations_pb2
 
 from tidegate.python_models.sandbox.sandbox_job import CallRefusedError
 from tidegate.spark.connect_server import ConnectServer
@@ -34,6 +34,7 @@ _UNLIMITED = [
     ("grpc.enable_http_proxy", 0),
 ]
 _CHUNK = 8 << 20
+_ENDED = "the model was ended"
 
 
 class ConnectCalls:
@@ -53,6 +54,7 @@ class ConnectCalls:
         # A session that the server has forgotten would come back without these settings: it must fail instead.
         self._asking["client_observed_server_side_session_id"] = opened.server_side_session_id
         self._running: Any = None
+        self._ended = False
 
     def settings(self, names: Iterable[str]) -> dict[str, str]:
         """The values of those that have one."""
@@ -61,6 +63,7 @@ class ConnectCalls:
 
     def execute(self, plan: Any) -> Generator[Any, None, None]:
         """The responses. To stop reading them ends the operation."""
+        self._check_ended()
         operation = str(uuid.uuid4())
         request = base_pb2.ExecutePlanRequest(**self._asking, operation_id=operation, plan=plan)
         chunks = request.request_options.add().result_chunking_options
@@ -68,6 +71,7 @@ class ConnectCalls:
         responses = self._stub.ExecutePlan(request, metadata=self._metadata)
         self._running, complete = responses, False
         try:
+            self._check_ended()
             yield from responses
             complete = True
         finally:
@@ -85,30 +89,45 @@ class ConnectCalls:
         answer = self._stub.AnalyzePlan.future(request, metadata=self._metadata)
         self._running = answer
         try:
+            self._check_ended()
             return answer.result()
         except grpc.FutureCancelledError as error:
-            raise CallRefusedError("CANCELLED", "the model was ended") from error
+            raise CallRefusedError("CANCELLED", _ENDED) from error
         finally:
             self._running = None
+            answer.cancel()
 
     def error_details(self, error_id: str) -> Any:
         request = base_pb2.FetchErrorDetailsRequest(**self._asking, error_id=error_id)
         return self._stub.FetchErrorDetails(request, metadata=self._metadata, timeout=10)
 
     def interrupt(self) -> None:
-        """End what runs now, from any thread."""
-        self._interrupt()
+        """End what runs now, and let nothing else begin. From any thread."""
+        self._ended = True
         running = self._running
         if running is not None:
             running.cancel()
+        self._interrupt()
 
-    def close(self) -> None:
+    def close(self, views: Iterable[str]) -> None:
+        """Drop these global temporary views, then release the session and what still runs in it."""
+        self._ended = False  # for Tidegate's own work
+        for view in views:
+            drop = catalog_pb2.Catalog(drop_global_temp_view=catalog_pb2.DropGlobalTempView(view_name=view))
+            with contextlib.suppress(grpc.RpcError):  # Spark may have ended, and its views with it
+                for _ in self.execute(base_pb2.Plan(root=relations_pb2.Relation(catalog=drop))):
+                    pass
         request = base_pb2.ReleaseSessionRequest(
             session_id=self._asking["session_id"], user_context=self._asking["user_context"], client_type="tidegate"
         )
         with contextlib.suppress(grpc.RpcError):  # Spark may have ended, and its sessions with it
             self._stub.ReleaseSession(request, metadata=self._metadata, timeout=30)
         self._channel.close()
+
+    def _check_ended(self) -> None:
+        """Also once a call can be seen by `interrupt`, so that one of the two ends it."""
+        if self._ended:
+            raise CallRefusedError("CANCELLED", _ENDED)
 
     def _interrupt(self, operation_id: str = "") -> None:
         kinds = base_pb2.InterruptRequest

@@ -14,8 +14,8 @@ _ADVICE = (
     "or raise local_rows in [sandbox]"
 )
 
-
 _SHORTEST_ROW = 32
+"""Bytes: a row of nulls takes none in Arrow, and much of the JVM's memory."""
 
 
 class LocalRows:
@@ -38,8 +38,8 @@ class LocalRows:
         if rows > self.most_rows:
             raise refusal(f"the model takes more than {self.most_rows:,} rows out of Spark at once: {_ADVICE}")
 
-    def make(self, data: bytes) -> None:
+    def make(self, data: bytes, rows: int) -> None:
         """Rows that are part of a plan; the same rows in several plans count once."""
-        self._made.setdefault(sha256(data).digest(), len(data))
+        self._made.setdefault(sha256(data).digest(), max(len(data), rows * _SHORTEST_ROW))
         if sum(self._made.values()) > self.limit:
             raise refusal(f"the model makes more than {size(self.limit)} of rows itself: {_ADVICE}")

@@ -13,6 +13,7 @@ from tidegate.python_models.connect.local_rows import LocalRows
 from tidegate.python_models.connect.plan_functions import SCHEMA_FUNCTIONS, TABLE_FUNCTIONS, check_function, refusal
 from tidegate.python_models.connect.plan_schemas import check_ddl, safe_metadata, safe_schema
 from tidegate.python_models.connect.plan_sql import SqlTexts
+from tidegate.python_models.connect.validated_arrow import validated_arrow
 
 __all__ = ["MessageValues"]
 
@@ -73,7 +74,10 @@ class MessageValues:
         message.expression = self._sql.expression(message.expression, frames)
 
     def _local_relation(self, message: Any, frames: frozenset[str]) -> None:
-        self._rows.make(message.data)
+        if message.HasField("data"):
+            data, rows = validated_arrow(message.data)
+            self._rows.make(data, rows)
+            message.data = data
         if message.HasField("schema"):
             message.schema = safe_schema(message.schema)
 

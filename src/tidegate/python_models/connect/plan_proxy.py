@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import grpc
-from pyspark.sql.connect.proto import base_pb2, catalog_pb2, commands_pb2, expressions_pb2, relations_pb2
+from pyspark.sql.connect.proto import base_pb2, commands_pb2, expressions_pb2, relations_pb2
 
 from tidegate.compiler.analysis.functions.lookup import REFUSED
 from tidegate.config import SandboxSection
@@ -103,19 +103,12 @@ class PlanProxy:
         return checked
 
     def interrupt(self) -> None:
-        """End what runs now, from any thread."""
+        """End what runs now, and let nothing else begin. From any thread."""
         self._calls.interrupt()
 
     def close(self) -> None:
         """Drop the views of `register` and release the session. Call it once the result is written."""
-        while self._registered:
-            drop = catalog_pb2.Catalog(
-                drop_global_temp_view=catalog_pb2.DropGlobalTempView(view_name=self._registered.pop())
-            )
-            with contextlib.suppress(grpc.RpcError):  # Spark may have ended, and its views with it
-                for _ in self._calls.execute(base_pb2.Plan(root=relations_pb2.Relation(catalog=drop))):
-                    pass
-        self._calls.close()
+        self._calls.close(self._registered)
 
     def _parsed(self, message_type: Any, data: bytes) -> Any:
         if len(data) > self._rows.limit + _BESIDE_ROWS:
