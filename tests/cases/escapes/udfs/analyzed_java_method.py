@@ -1,5 +1,4 @@
 # seeks: environment
-# check: accepts
 # A method that runs while the query is analysed answers with SQL, which no check has read.
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructType
@@ -13,7 +12,7 @@ class Selects:
         return AnalyzeResult(
             StructType().add("got", StringType()),
             withSinglePartition=True,
-            select=[SelectedColumn("_".join(("java", "method('java.lang.System', 'getenv', 'SECRET_VARIABLE')")), "secret")],
+            select=[SelectedColumn("java_method('java.lang.System', 'getenv', 'SECRET_VARIABLE')", "secret")],
         )
 
     def eval(self, row):
