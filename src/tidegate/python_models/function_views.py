@@ -12,17 +12,16 @@ from tidegate.config import Settings
 from tidegate.errors import PythonCodeError, QueryError
 from tidegate.names import quote
 from tidegate.project.lib_functions import LibFunction
+from tidegate.python_models.arrow_rows import frame_of_file, frame_of_rows
 from tidegate.python_models.code_runner import loaded_code
 from tidegate.python_models.model_api import CallFacts
-from tidegate.python_models.returned_value import FROM_PANDAS
 from tidegate.python_models.run_sandbox import RunSandbox
 from tidegate.python_models.sandbox.sandbox_job import RefuseCalls, SandboxJob
+from tidegate.python_models.stored_rows import StoredRows
 from tidegate.python_models.table_function import api_of_function, call_function, call_version
 from tidegate.python_models.trusted_model import raised_in_process
-from tidegate.transform.arrow_rows import frame_of_rows
 
 if TYPE_CHECKING:
-    import pyarrow
     from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["FunctionCalls", "FunctionViews"]
@@ -70,7 +69,8 @@ class FunctionCalls:
         try:
             with self._loaded(function) as module:
                 rows = call_function(module.__dict__, function.name, dict(read.arguments), _columns(function))
-                return self._frame(session, rows, function)
+                where = f"{function.file}:{function.line}"
+                return frame_of_rows(session, StoredRows(rows, where), where, self.settings.sandbox.local_rows)
         except QueryError:
             raise
         except (Exception, SystemExit) as error:
@@ -79,17 +79,11 @@ class FunctionCalls:
     def _sandboxed_rows(
         self, function: LibFunction, read: FunctionRead, session: SparkSession, timeout: float | None
     ) -> DataFrame:
-        import pyarrow as pa
-
-        file = self._run(function, read, timeout).arrow
-        assert file is not None
-        try:
-            with pa.OSFile(str(file)) as source, pa.ipc.open_stream(source) as rows:
-                return self._frame(session, rows, function)
-        except (pa.ArrowException, OSError) as error:
-            raise PythonCodeError(f"what it returned is no Arrow data: {error}", where=function.file) from error
-        finally:
-            file.unlink(missing_ok=True)
+        result = self._run(function, read, timeout)
+        if result.arrow is None:
+            raise PythonCodeError("what it returned is no table", where=function.file)
+        where = f"{function.file}:{function.line}"
+        return frame_of_file(session, result.arrow, where, self.settings.sandbox.local_rows)
 
     def _run(self, function: LibFunction, read: FunctionRead, timeout: float | None, *, version: bool = False) -> Any:
         values = {
@@ -117,11 +111,6 @@ class FunctionCalls:
             run_started_at=self.run_started_at,
             vars=self.vars,
         )
-
-    def _frame(self, session: SparkSession, rows: pyarrow.RecordBatchReader, function: LibFunction) -> DataFrame:
-        where, most = f"{function.file}:{function.line}", self.settings.sandbox.local_rows
-        local_times = FROM_PANDAS.items() <= (rows.schema.metadata or {}).items()
-        return frame_of_rows(session, rows, where, local_times=local_times, most=most)
 
 
 @dataclass(slots=True)

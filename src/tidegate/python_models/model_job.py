@@ -6,13 +6,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tidegate.python_models.code_runner import call_model, line_of, loaded_code
+from tidegate.errors import QueryError
+from tidegate.python_models.code_runner import CodeFailure, call_model, line_of, loaded_code
 from tidegate.python_models.connect.frame_channel import connect_session
 from tidegate.python_models.model_api import CallFacts, ModelApi
 from tidegate.python_models.plan_lines import analyze, note_lines
 from tidegate.python_models.returned_value import LINE, is_spark_frame, rows_of
 from tidegate.python_models.sandbox.link import FrameKind, Link, LinkFrame
 from tidegate.python_models.sandbox.sandbox_job import SandboxJob
+from tidegate.python_models.stored_rows import StoredRows
 
 __all__ = ["pieces_of", "run_model_job"]
 
@@ -63,11 +65,15 @@ def pieces_of(rows: Any, line: int | None) -> Iterator[bytes]:
     import pyarrow as pa
 
     sink = _PieceSink()
-    schema = rows.schema.with_metadata({**(rows.schema.metadata or {}), LINE: str(line or "").encode()})
-    with pa.ipc.new_stream(pa.PythonFile(sink, mode="w"), schema) as writer:
-        for batch in rows:
-            writer.write_batch(batch)
-            yield from sink.take()
+    try:
+        stored = StoredRows(rows, "")
+        schema = stored.schema.with_metadata({**(rows.schema.metadata or {}), LINE: str(line or "").encode()})
+        with pa.ipc.new_stream(pa.PythonFile(sink, mode="w"), schema) as writer:
+            for batch in stored:
+                writer.write_batch(batch)
+                yield from sink.take()
+    except QueryError as error:
+        raise CodeFailure(error.message, line, error.remedy) from error
     yield from sink.take()
 
 

@@ -7,21 +7,19 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidegate.compiler.python_call import PythonCall
 from tidegate.config import Settings
 from tidegate.errors import PythonCodeError, QueryError
+from tidegate.python_models.arrow_rows import frame_of_file, frame_of_rows
 from tidegate.python_models.model_api import CallFacts
-from tidegate.python_models.returned_value import FROM_PANDAS, LINE
 from tidegate.python_models.run_sandbox import RunSandbox
 from tidegate.python_models.sandbox.sandbox_job import CallRefusedError, SandboxJob
+from tidegate.python_models.stored_rows import StoredRows
 from tidegate.python_models.trusted_model import trusted_result
-from tidegate.transform.arrow_rows import frame_of_rows
 
 if TYPE_CHECKING:
-    import pyarrow
     from pyspark.sql import DataFrame, SparkSession
 
     from tidegate.python_models.connect.plan_proxy import PlanProxy
@@ -88,7 +86,9 @@ def called_model(call: ModelCall) -> Iterator[ModelFrame]:
             yield ModelFrame(_one_name_each(returned, call.call.file), {})
             return
         rows, line = returned
-        yield ModelFrame(_of_rows(call, rows, line), {})
+        where = call.call.file if line is None else f"{call.call.file}:{line}"
+        frame = frame_of_rows(call.session, StoredRows(rows, where), where, call.settings.sandbox.local_rows)
+        yield ModelFrame(_one_name_each(frame, where), {})
         return
     with _sandboxed(call, limited) as result:
         yield result
@@ -136,8 +136,10 @@ def _sandboxed(call: ModelCall, log: Callable[[str], None]) -> Iterator[ModelFra
             frame = session.table(f"{_GLOBAL}.{view}")
             yield ModelFrame(_one_name_each(frame, call.call.file), names)
             return
-        assert result.arrow is not None
-        yield ModelFrame(_of_file(call, result.arrow), names)
+        if result.arrow is None:
+            raise PythonCodeError("what the model returned is no table", where=call.call.file)
+        frame = frame_of_file(session, result.arrow, call.call.file, section.local_rows)
+        yield ModelFrame(_one_name_each(frame, call.call.file), names)
 
 
 def _redacted(text: str, names: Mapping[str, str]) -> str:
@@ -153,28 +155,6 @@ def _registered(proxy: PlanProxy, plan: bytes, call: ModelCall, names: Mapping[s
     except CallRefusedError as error:
         message = _redacted(error.details, names)
         raise PythonCodeError(message, where=call.call.file) from error
-
-
-def _of_file(call: ModelCall, file: Path) -> DataFrame:
-    import pyarrow as pa
-
-    try:
-        with pa.OSFile(str(file)) as source, pa.ipc.open_stream(source) as rows:
-            line = (rows.schema.metadata or {}).get(LINE, b"")
-            return _of_rows(call, rows, int(line) if line.isdigit() and len(line) < 9 else None)
-    except (pa.ArrowException, OSError) as error:
-        raise PythonCodeError(f"what the model returned is no Arrow data: {error}", where=call.call.file) from error
-    finally:
-        file.unlink(missing_ok=True)
-
-
-def _of_rows(call: ModelCall, rows: pyarrow.RecordBatchReader, line: int | None) -> DataFrame:
-    where = call.call.file if line is None else f"{call.call.file}:{line}"
-    metadata = rows.schema.metadata or {}
-    local_times = FROM_PANDAS.items() <= metadata.items()
-    most = call.settings.sandbox.local_rows
-    frame = frame_of_rows(call.session, rows, where, local_times=local_times, most=most)
-    return _one_name_each(frame, where)
 
 
 def _one_name_each(frame: DataFrame, where: str) -> DataFrame:

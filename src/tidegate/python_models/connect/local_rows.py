@@ -25,7 +25,8 @@ class LocalRows:
         """Of one result."""
 
         self._taken = 0
-        self._made: dict[bytes, int] = {}
+        self._made: set[bytes] = set()
+        self._bytes = 0
 
     def take(self, count: int) -> None:
         """Bytes of a result on its way to the model. Raises CallRefusedError past the limit."""
@@ -40,6 +41,9 @@ class LocalRows:
 
     def make(self, data: bytes, rows: int) -> None:
         """Rows that are part of a plan; the same rows in several plans count once."""
-        self._made.setdefault(sha256(data).digest(), max(len(data), rows * _SHORTEST_ROW))
-        if sum(self._made.values()) > self.limit:
+        digest = sha256(data).digest()
+        if digest not in self._made:
+            self._made.add(digest)
+            self._bytes += max(len(data), rows * _SHORTEST_ROW)
+        if self._bytes > self.limit:
             raise refusal(f"the model makes more than {size(self.limit)} of rows itself: {_ADVICE}")

@@ -13,7 +13,7 @@ from tidegate.python_models.connect.local_rows import LocalRows
 from tidegate.python_models.connect.plan_functions import SCHEMA_FUNCTIONS, TABLE_FUNCTIONS, check_function, refusal
 from tidegate.python_models.connect.plan_schemas import check_ddl, safe_metadata, safe_schema
 from tidegate.python_models.connect.plan_sql import SqlTexts
-from tidegate.python_models.connect.validated_arrow import validated_arrow
+from tidegate.python_models.untrusted_arrow import rewritten
 
 __all__ = ["MessageValues"]
 
@@ -75,7 +75,10 @@ class MessageValues:
 
     def _local_relation(self, message: Any, frames: frozenset[str]) -> None:
         if message.HasField("data"):
-            data, rows = validated_arrow(message.data)
+            try:
+                data, rows = rewritten(message.data)
+            except ValueError as error:
+                raise refusal(f"the rows that the model makes cannot be read: {error}") from error
             self._rows.make(data, rows)
             message.data = data
         if message.HasField("schema"):
