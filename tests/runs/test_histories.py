@@ -134,13 +134,13 @@ def test_after_every_run_each_table_is_what_its_query_gives(
         assert not failed, f"seed {seed}, step {step}: {failed}"
         seen.update(str(m.run_type) for m in result.materializations)
         chosen = {m.model for m in result.materializations}
-        _assert_equal(world, [case for case in cases if case.name in chosen], f"seed {seed}, step {step}")
+        assert_equal(world, [case for case in cases if case.name in chosen], f"seed {seed}, step {step}")
         if step < STEPS - 1:
             world.change()
     assert seen["incremental"] > len(cases) / 2, seen
 
 
-def _assert_equal(world: World, cases: list[Case], where: str) -> None:
+def assert_equal(world: World, cases: list[Case], where: str) -> None:
     """Below a model that was left out of the run, the query is over the tables as they are. All in one job of Spark."""
     sides = []
     for case in cases:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
@@ -17,12 +18,15 @@ from tidegate.datatypes import STRING, VOID, Column, DataType, from_json
 from tidegate.errors import ProjectError, QueryError, SourceError, TidegateError
 from tidegate.lake import is_initialized, open_catalog
 from tidegate.names import TableName, quote
+from tidegate.operations.unit_tests.code_result import code_result
 from tidegate.operations.unit_tests.given_rows import Input, InputViews, input_of, meant, rows_sql
 from tidegate.operations.unit_tests.unit_test_result import UnitTestReport, UnitTestResult, compare_rows, differences
 from tidegate.planner.selection import read_states
 from tidegate.planner.selection import select as select_models
 from tidegate.project import LoadedProject, Materialized
 from tidegate.project.unit_test_files import DeclaredRows, UnitTest
+from tidegate.python_models.code_places import with_place
+from tidegate.python_models.run_sandbox import RunSandbox
 from tidegate.runs.build.result_frame import masked_frame
 from tidegate.runs.clock import Clock, SystemClock
 from tidegate.spark.session import open_spark
@@ -69,17 +73,18 @@ def run_unit_tests(
     untyped = untyped_models(compiled, outside)
     if any(test.table not in untyped for test in tests):
         root = root or _start_spark(settings, notify)
-    runner = _Runner(settings, compiled, outside, variables or {}, clock)
     results = []
-    for table, group in groupby(tests, key=lambda test: test.table):
-        session = _session(root) if root is not None and table not in untyped else None
-        for test in group:
-            if session is None:
-                result = runner.fail(test, untyped[table])
-            else:
-                result = runner.run(session, compiled.models[table], test)
-            on_result(result)
-            results.append(result)
+    with closing(RunSandbox(settings)) as sandbox:
+        runner = _Runner(settings, compiled, outside, variables or {}, clock, sandbox)
+        for table, group in groupby(tests, key=lambda test: test.table):
+            session = _session(root) if root is not None and table not in untyped else None
+            for test in group:
+                if session is None:
+                    result = runner.fail(test, untyped[table])
+                else:
+                    result = runner.run(session, compiled.models[table], test)
+                on_result(result)
+                results.append(result)
     return UnitTestReport(tuple(results), clock.monotonic() - started)
 
 
@@ -116,6 +121,7 @@ class _Runner:
     outside: ExternalTables
     variables: Mapping[str, str]
     clock: Clock
+    sandbox: RunSandbox
 
     def run(self, session: SparkSession, model: CompiledModel, test: UnitTest) -> UnitTestResult:
         started = self.clock.monotonic()
@@ -146,16 +152,17 @@ class _UnitTestRun:
 
     def compare(self) -> tuple[str, dict[str, Any]]:
         """The status, and the other fields of the result."""
-        try:
-            frame = self._result()
-            return self._compared(frame)
-        except TidegateError:
-            raise
-        except Exception as error:
-            model = self.model.model
-            raise explain(error, self.sql, model.source, model.file) from error
+        model = self.model.model
+        with ExitStack() as held:
+            try:
+                return self._compared(self._result(held))
+            except TidegateError:
+                raise
+            except Exception as error:
+                explained = explain(error, self.sql, model.source, model.file)
+                raise with_place(explained, error, model.file) if self.model.code else explained from error
 
-    def _result(self) -> DataFrame:
+    def _result(self, held: ExitStack) -> DataFrame:
         declared = self._declared_inputs()
         runner, test = self.runner, self.test
         values = RunValues(
@@ -167,8 +174,13 @@ class _UnitTestRun:
             vars={**runner.variables, **test.vars},
         )
         compiled = _standing_alone(runner.compiled, self.model, declared)
+        inputs = InputViews(self.session, runner.compiled, runner.outside, self.model)
+        if self.model.code is not None:
+            called = code_result(compiled, self.model.model.table, values, inputs, declared, runner.sandbox)
+            frame = held.enter_context(called).frame
+            return masked_frame(frame, self.model.model.masks, self.model.model.file)
         query = bind(compiled, self.model.model.table, values)
-        views = InputViews(self.session, runner.compiled, runner.outside, self.model).make(query, declared)
+        views = inputs.make(query, declared)
         self.sql = query.substitute(lambda read: quote(views[input_of(read)]))
         return masked_frame(self.session.sql(self.sql), self.model.model.masks, self.model.model.file)
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tidegate.amounts import plural
 from tidegate.compiler.bind_python import bind_python
 from tidegate.compiler.hidden_columns import touches_hidden_columns
 from tidegate.compiler.python_call import PythonInput
-from tidegate.errors import FailureKind, ModelError, PythonCodeError, QueryError, TidegateError
-from tidegate.failures import causes
+from tidegate.errors import ModelError, PythonCodeError, QueryError, TidegateError
 from tidegate.names import literal, quote
 from tidegate.planner.intervals import Interval
 from tidegate.project.strategies import Deltas
 from tidegate.python_inputs import ReadKind
+from tidegate.python_models.code_places import with_place
 from tidegate.python_models.model_result import ModelCall, ModelFrame, called_model
 from tidegate.quality.check_answers import redact_message
 from tidegate.runs.build.deliveries import zone_batches
@@ -94,14 +93,7 @@ class PythonBuild:
         """Of what Spark raised while the result was written: without secrets, and with the line that asked for it."""
         for result in self._results:
             explained.message = result.redacted(explained.message)
-        if isinstance(explained, QueryError):
-            file = self._build.model.model.file
-            in_worker = _line_in_worker(error, file)
-            line = in_worker or _line_in_plan(error, file)
-            explained.where = f"{file}:{line}" if line else file
-            if in_worker and explained.kind is FailureKind.UNKNOWN:
-                explained.kind = FailureKind.QUERY_REJECTED
-        return explained
+        return with_place(explained, error, self._build.model.model.file)
 
     def _called(self, interval: Interval | None, forget: bool, *, from_changes: bool) -> Built:
         build = self._build
@@ -203,30 +195,3 @@ class PythonBuild:
                 request = build.request(self.rows_to_write(labelled), dropped=dropped)
                 touched = Touched(_TOUCHED, tuple(key))
                 return build.write_region(replace(request, complete=True, touched=touched), unique=False, nulls=None)
-
-
-def _line_in_worker(error: BaseException, file: str) -> int | None:
-    """Of a function of the file that Spark called."""
-    lines = [line for each in causes(error) for line in re.findall(rf'File "{re.escape(file)}", line (\d+)', str(each))]
-    return int(lines[-1]) if lines else None
-
-
-def _line_in_plan(error: BaseException, file: str) -> int | None:
-    """Where the part of the plan was made that failed."""
-    sites = "\n".join(_call_site(context) for each in causes(error) for context in _contexts(each))
-    line = re.search(rf"^{re.escape(file)}:(\d+)$", sites, re.MULTILINE)
-    return int(line[1]) if line else None
-
-
-def _contexts(error: BaseException) -> Sequence[Any]:
-    try:
-        return list(error.getQueryContext())  # type: ignore[attr-defined]
-    except Exception:  # no exception of Spark's, or its JVM has ended
-        return ()
-
-
-def _call_site(context: Any) -> str:
-    try:
-        return str(context.callSite())
-    except Exception:  # the place is one in SQL
-        return ""
