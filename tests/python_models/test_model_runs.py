@@ -136,7 +136,7 @@ STRATEGIES = {
         "    rows = tg.ref('src.orders')\n"
         "    if tg.is_incremental():\n"
         "        before = tg.this().count()\n        tg.log(f'{before} rows, newest {tg.watermark_value}')\n"
-        "        rows = rows.where(f'id > {tg.watermark_value}')\n"
+        "        rows = rows.where(rows['id'] > int(tg.watermark_value))\n"
         "    return rows"
     ),
 }
