@@ -22,7 +22,10 @@ _NAMED_CALL = re.compile(rf"(?<!\w)({_REFUSED})(?!\w)", re.IGNORECASE)
 _FILES = re.compile(
     r"(?<!\w)(csv|json|parquet|orc|text|binaryfile|avro|xml|delta|iceberg|jdbc|hudi)`?\s*\.\s*[`\"]", re.IGNORECASE
 )
-_CARRIES_CODE = re.compile(rf"serializedClass|pyClass|{'|'.join(set(WITH_OPTIONS.values()))}", re.IGNORECASE)
+_CARRIES_CODE = re.compile(
+    rf"<!DOCTYPE|<!ENTITY|serializedClass|pyClass|{'|'.join(set(WITH_OPTIONS.values()))}", re.IGNORECASE
+)
+_SUBQUERY = re.compile(r"(?<!\w)select(?!\w)", re.IGNORECASE)
 _INDEX = re.compile(r"__index_level_\d+__")
 _VALUES = frozenset({"watermark_value", "run_started_at"})
 _SAFE_FORMATS = re.compile(r"[-+ #0,_.\d]*[bdeEfFgGn%]")
@@ -87,13 +90,26 @@ def _sql_call(node: ast.Call, tree: CodeTree, names: NameRules) -> Iterator[Code
         return
     if "pyspark.sql.functions.expr" in qualified or method in ("sql", "selectExpr"):
         for given in (*node.args, *(k.value for k in node.keywords if k.arg in ("str", "sqlQuery", "query", None))):
-            yield from _sql(given, tree, always=True)
+            yield from _query(given, tree) if method == "sql" else _sql(given, tree, always=True)
     elif method in ("filter", "where"):
         for given in (*node.args, *(keyword.value for keyword in node.keywords)):
             yield from _sql(given, tree, always=False)
 
 
-def _sql(given: ast.expr, tree: CodeTree, *, always: bool) -> Iterator[CodeProblem]:
+def _query(given: ast.expr, tree: CodeTree) -> Iterator[CodeProblem]:
+    """The tables of a query are found in its text, so that is written in one piece."""
+    text = given
+    if isinstance(given, ast.Name) and len(tree.values.get(given.id, ())) == 1:
+        text = tree.values[given.id][0] or given
+    plain = isinstance(text, ast.Constant | ast.BinOp) and tree.text(text) is not None
+    if plain or (isinstance(text, ast.JoinedStr) and _with_values(text, tree) is not None):
+        yield from _sql(text, tree, always=True, query=True)
+    else:
+        message = "the SQL is computed, so no check sees which tables it reads"
+        yield problem_at(given, _CODE, message, "write it as one text, or read with tg.ref and Spark's functions")
+
+
+def _sql(given: ast.expr, tree: CodeTree, *, always: bool, query: bool = False) -> Iterator[CodeProblem]:
     """`always`: it is SQL; else only if it is seen to be a text."""
     if isinstance(given, ast.Name) and len(tree.values.get(given.id, ())) == 1:
         given = tree.values[given.id][0] or given
@@ -110,6 +126,9 @@ def _sql(given: ast.expr, tree: CodeTree, *, always: bool) -> Iterator[CodeProbl
         yield problem_at(given, _CODE, message, fix)
     elif text is not None and (found := _NAMED_CALL.search(text)):
         yield problem_at(given, _CODE, f"{found[1].lower()} in SQL is blocked: it leaves the data", "compute it in SQL")
+    elif text is not None and not query and _SUBQUERY.search(text):
+        message = "a query in an expression is blocked: the tables that it reads are not seen"
+        yield problem_at(given, _CODE, message, "write the whole query with tg.sql, or join the table")
 
 
 def _with_values(given: ast.JoinedStr, tree: CodeTree) -> str | None:

@@ -1,6 +1,5 @@
 # seeks: file
 # A file is handed to all workers, and listed.
-# check: accepts
 # @depends_on: silver.orders
 def model(tg):
     tg.sql("".join(["ADD FILE 'SECRET_FILE'"]))

@@ -1,6 +1,5 @@
 # seeks: table
 # A statement that changes the lake.
-# check: accepts
 # @depends_on: silver.orders
 def model(tg):
     tg.sql("".join(["DROP TABLE SECRET_TABLE"]))

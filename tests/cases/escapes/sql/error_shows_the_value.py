@@ -1,5 +1,4 @@
 # seeks: table
 # The value that a cast fails on is part of its message.
-# check: accepts
 def model(tg):
     return tg.ref("silver.orders").selectExpr("CAST((SELECT max(secret) FROM SECRET_TABLE) AS INT) AS x").collect()

@@ -1,6 +1,5 @@
 # seeks: table
 # A statement in a text.
-# check: accepts
 # @depends_on: silver.orders
 def model(tg):
     return tg.sql("".join(["EXECUTE IMMEDIATE 'SELECT * FROM ' || 'SECRET_TABLE'"]))

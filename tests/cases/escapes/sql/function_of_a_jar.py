@@ -1,6 +1,5 @@
 # seeks: environment
 # A function by the name of a class.
-# check: accepts
 # @depends_on: silver.orders
 def model(tg):
     tg.sql("".join(["CREATE TEMPORARY FUNCTION f AS 'org.apache.hadoop.hive.ql.udf.generic.GenericUDFReflect'"]))

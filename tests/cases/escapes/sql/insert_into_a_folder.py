@@ -1,6 +1,5 @@
 # seeks: write
 # A query that writes files.
-# check: accepts
 # @depends_on: silver.orders
 def model(tg):
     tg.sql("".join(["INSERT OVERWRITE DIRECTORY 'OUTSIDE_FILE' USING csv SELECT 1"]))

@@ -1,6 +1,5 @@
 # seeks: table
 # In a raw text a backslash escapes nothing.
-# check: accepts
 # @depends_on: silver.orders
 def model(tg):
     return tg.sql("".join([r"SELECT r'\' || (SELECT max(secret) FROM SECRET_TABLE) || r'\' AS got FROM silver.orders"]))

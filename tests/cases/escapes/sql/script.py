@@ -1,6 +1,5 @@
 # seeks: table
 # A script with a variable.
-# check: accepts
 # @depends_on: silver.orders
 def model(tg):
     return tg.sql("".join(["BEGIN DECLARE got STRING; SET got = (SELECT max(secret) FROM SECRET_TABLE); SELECT got; END"]))

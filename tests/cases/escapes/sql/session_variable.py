@@ -1,6 +1,5 @@
 # seeks: table
 # A variable of the session keeps a value from one query for another.
-# check: accepts
 # @depends_on: silver.orders
 def model(tg):
     tg.sql("".join(["DECLARE OR REPLACE VARIABLE got STRING DEFAULT (SELECT max(secret) FROM SECRET_TABLE)"]))

@@ -1,7 +1,6 @@
 # seeks: table
 # The granted name as the name of another query, which reads what its name was before.
 # sample: yes
-# check: accepts
 # @depends_on: silver.orders
 def model(tg):
     return tg.sql("".join(["WITH orders AS (SELECT * FROM SECRET_TABLE) SELECT * FROM orders"]))

@@ -1,5 +1,4 @@
 # seeks: table
 # A condition holds a query.
-# check: accepts
 def model(tg):
     return tg.ref("silver.orders").selectExpr("(SELECT max(secret) FROM SECRET_TABLE) AS got")

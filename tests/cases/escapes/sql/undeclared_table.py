@@ -1,6 +1,5 @@
 # seeks: table
 # A table that the model has not declared.
-# check: accepts
 # @depends_on: silver.orders
 def model(tg):
     return tg.sql("".join(["SELECT * FROM SECRET_TABLE"]))

@@ -1,6 +1,5 @@
 # seeks: environment
 # The old substitution of variables in a query.
-# check: accepts
 # @depends_on: silver.orders
 def model(tg):
     return tg.sql("".join(["SELECT '${env:SECRET_VARIABLE}' AS got, '${system:java.home}' AS home"]))

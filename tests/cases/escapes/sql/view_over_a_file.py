@@ -1,6 +1,5 @@
 # seeks: file
 # A temporary view with a data source of its own.
-# check: accepts
 # @depends_on: silver.orders
 def model(tg):
     tg.sql("".join(["CREATE TEMPORARY VIEW v USING text OPTIONS (path 'SECRET_FILE')"]))

@@ -1,6 +1,5 @@
 # seeks: table
 # A query in front, a change behind it.
-# check: accepts
 # @depends_on: silver.orders
 def model(tg):
     tg.sql("".join(["WITH x AS (SELECT 'changed' AS secret) INSERT INTO SECRET_TABLE SELECT * FROM x"])).collect()
