@@ -272,8 +272,14 @@ def _with_row_changes(model: CompiledModel, code: CodeReads, decision: Decision,
     changes = code_changes(code, inputs)
     lacking = sorted(str(table) for table in code.changes if isinstance(inputs.changed.get(str(table)), Untraceable))
     if lacking and not model.model.takes_new_rows:
-        reason = f"{decision.reason}; all rows of {', '.join(map(inputs.short, lacking))} are given as inserts"
-        decision = replace(decision, reason=reason)
+        names = ", ".join(map(inputs.short, lacking))
+        reason = f"{decision.reason}; all rows of {names} are given as inserts"
+        warning = (
+            f"It is not known what changed in {names}, so tg.changes gives all rows although the table has some "
+            "already, and the code reads those too. If it adds up both, rebuild the table with --full-refresh."
+        )
+        warnings = (*decision.warnings, warning) if model.reads_itself else decision.warnings
+        decision = replace(decision, reason=reason, warnings=warnings)
     return replace(decision, row_changes=changes, estimate=estimate_changes(inputs, changes, code.whole))
 
 

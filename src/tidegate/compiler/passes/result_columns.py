@@ -9,7 +9,7 @@ from tidegate.compiler.drafts import CompilationState, Draft
 from tidegate.compiler.table_columns import IS_CURRENT
 from tidegate.datatypes import Column, DataType, Relation
 from tidegate.names import nearest
-from tidegate.problems import did_you_mean
+from tidegate.problems import Place, did_you_mean
 
 __all__ = ["check_capabilities", "check_output"]
 
@@ -64,14 +64,20 @@ def _own_columns(work: CompilationState, draft: Draft, relation: Relation) -> It
 def _chance(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
     """A strategy that compares rows finds every row changed where the query is not deterministic."""
     does = draft.model.settings.traits.unstable_rows
+    if does and draft.content.changing is not None:
+        what, place = draft.content.changing
+        yield _unstable(work, draft, what, does, place)
     for rendering, facts in draft.facts if does else ():
         if facts.changing is not None:
             what, offset = facts.changing
-            message = f"{what} differs from run to run, so strategy {draft.model.settings.strategy} {does} every row"
-            place = work.place(draft, rendering.later, offset)
-            fix = "leave it out; the run's own time is kept in the table's history"
-            yield work.warning(draft, "NonDeterministic", message, place, fix)
+            yield _unstable(work, draft, what, does, work.place(draft, rendering.later, offset))
             return
+
+
+def _unstable(work: CompilationState, draft: Draft, what: str, does: str, place: Place) -> Diagnostic:
+    message = f"{what} differs from run to run, so strategy {draft.model.settings.strategy} {does} every row"
+    fix = "leave it out; the run's own time is kept in the table's history"
+    return work.warning(draft, "NonDeterministic", message, place, fix)
 
 
 def _is_missing(name: str, relation: Relation) -> bool:
