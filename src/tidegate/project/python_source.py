@@ -40,6 +40,9 @@ class PythonQuery:
     place: Place
     """Where the text begins."""
 
+    has_values: bool = False
+    """Values of the run or numbers are filled in; zeros stand for them in the text."""
+
 
 @dataclass(frozen=True, slots=True)
 class PythonImport:

@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
 from blake3 import blake3
 
-__all__ = ["NestedTooDeepError", "digest_of_tree", "docstrings", "is_tg", "literal_text", "scope_nodes", "tg_names"]
+__all__ = [
+    "NUMBER_FORMAT",
+    "VALUES_IN_SQL",
+    "NestedTooDeepError",
+    "digest_of_tree",
+    "docstrings",
+    "filled_text",
+    "is_tg",
+    "literal_text",
+    "scope_nodes",
+    "tg_names",
+]
+
+VALUES_IN_SQL = frozenset({"watermark_value", "run_started_at"})
+"""Names of `tg` whose values an f-string with SQL may hold."""
+
+NUMBER_FORMAT = re.compile(r"[-+ #0,_.\d]*[bdeEfFgGn%]")
+"""Only numbers can be written so."""
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _DEEPEST = 400
@@ -62,6 +80,21 @@ def literal_text(node: ast.expr | None) -> str | None:
         parts = [part.value if isinstance(part, ast.Constant) else None for part in node.values]
         return None if None in parts else "".join(map(str, parts))
     return None
+
+
+def filled_text(node: ast.expr | None, names: Collection[str]) -> str | None:
+    """The text of an f-string whose places are values of the run or formatted numbers, with a zero for each."""
+    if not isinstance(node, ast.JoinedStr):
+        return None
+    return None if None in (parts := [_filled(part, names) for part in node.values]) else "".join(map(str, parts))
+
+
+def _filled(part: ast.expr, names: Collection[str]) -> str | None:
+    if not isinstance(part, ast.FormattedValue):
+        return literal_text(part)
+    value = part.value
+    known = isinstance(value, ast.Attribute) and value.attr in VALUES_IN_SQL and is_tg(value.value, names)
+    return "0" if known or NUMBER_FORMAT.fullmatch(literal_text(part.format_spec) or "") else None
 
 
 def scope_nodes(scope: ast.AST) -> Iterator[ast.AST]:

@@ -19,6 +19,7 @@ __all__ = ["read_python"]
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 _COMMENT = re.compile(r"\s*#.*@")
+_SQL_SETTING = re.compile(r"\s*--\s*(@.*)")
 _CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 _BARE = r"\b(current_(?:date|time|timestamp|user)|localtimestamp|session_user)\b"
 _WITHOUT_PARENTHESES = re.compile(_BARE, re.IGNORECASE)
@@ -33,7 +34,8 @@ def read_python(text: str, file: str) -> PythonSource:
     except SyntaxError as error:
         message = f"this is not Python: {error.msg}"
         place = Place(file, error.lineno or 1, error.offset or 1)
-        return PythonSource(comments=_comments(text, None), problems=(Problem("PythonSyntax", message, place),))
+        problem = Problem("PythonSyntax", message, place, suggestion=_syntax_fix(text, place.line))
+        return PythonSource(comments=_comments(text, None), problems=(problem,))
     except (ValueError, RecursionError, MemoryError) as error:
         problem = Problem("PythonSyntax", f"this cannot be read as Python: {error}", Place(file))
         return PythonSource(comments=_comments(text, None), problems=(problem,))
@@ -42,6 +44,12 @@ def read_python(text: str, file: str) -> PythonSource:
     except (NestedTooDeepError, RecursionError):
         problem = Problem("PythonSyntax", "the code is nested too deeply", Place(file))
         return PythonSource(comments=_comments(text, None), problems=(problem,))
+
+
+def _syntax_fix(text: str, line: int) -> str | None:
+    written = text.splitlines()[line - 1 : line]
+    setting = _SQL_SETTING.match(written[0]) if written else None
+    return f"in Python settings are comments that begin with #: # {setting[1].strip()}" if setting else None
 
 
 def _read(text: str, file: str, tree: ast.Module) -> PythonSource:
@@ -93,9 +101,18 @@ def _signature_problems(model: Function, place: Place) -> Iterator[Problem]:
         what = f"`model` needs the argument {named[0]}"
     elif any(isinstance(node, ast.Yield | ast.YieldFrom) for node in scope_nodes(model)):
         what = "`model` is a generator"
+    elif not _may_return(model):
+        what = "`model` has no `return`"
     if what:
         message = f"{what}, and it is called with `tg` alone and must return its rows"
         yield Problem("ModelSignature", message, place, suggestion="write `def model(tg):`, with `return` at its end")
+
+
+def _may_return(function: Function) -> bool:
+    """Also where it is yet to be written: `...`"""
+    nodes = list(scope_nodes(function))
+    written = not any(isinstance(node, ast.Constant) and node.value is ... for node in nodes)
+    return not written or any(isinstance(node, ast.Return | ast.Raise) for node in nodes)
 
 
 def _imports(tree: ast.Module, file: str) -> Iterator[PythonImport]:

@@ -11,7 +11,7 @@ from tidegate.config import ZoneSettings
 from tidegate.names import nearest
 from tidegate.problems import Place, Problem, did_you_mean
 from tidegate.project.python_source import PythonQuery, PythonRead
-from tidegate.project.python_tree import is_tg, literal_text
+from tidegate.project.python_tree import filled_text, is_tg, literal_text
 from tidegate.project.template_names import zone_settings
 from tidegate.python_inputs import TG_NAMES, ReadKind
 
@@ -47,11 +47,14 @@ def read_uses(tree: ast.Module, names: Collection[str], file: str) -> TgUses:
             uses.problems.append(problem)
             continue
         uses.names.setdefault(node.attr, place)
-        _read_use(uses, node.attr, calls.get(id(node)), place, file)
+        if node.attr == "sql":
+            uses.queries += (_query(calls.get(id(node)), place, names),)
+        else:
+            _read_use(uses, node.attr, calls.get(id(node)), place)
     return uses
 
 
-def _read_use(uses: TgUses, name: str, call: ast.Call | None, place: Place, file: str) -> None:
+def _read_use(uses: TgUses, name: str, call: ast.Call | None, place: Place) -> None:
     """`call`: None where the function itself is handed on, so that its arguments are not known."""
     if (kind := _READS.get(name)) is ReadKind.THIS:
         uses.reads += (PythonRead(kind, "", place),)
@@ -59,8 +62,6 @@ def _read_use(uses: TgUses, name: str, call: ast.Call | None, place: Place, file
         uses.reads += (PythonRead(kind, _first(call, "name"), place, _zone(uses, call, place)),)
     elif kind is not None:
         uses.reads += (PythonRead(kind, _first(call, "name"), place),)
-    elif name == "sql":
-        uses.queries += (_query(call, place, file),)
     elif name == "var" and uses.variables is not None:
         variable = _first(call, "name")
         uses.variables = None if variable is None else uses.variables | {variable}
@@ -77,10 +78,12 @@ def _first(call: ast.Call | None, keyword: str) -> str | None:
     return literal_text(_argument(call, keyword))
 
 
-def _query(call: ast.Call | None, place: Place, file: str) -> PythonQuery:
+def _query(call: ast.Call | None, place: Place, names: Collection[str]) -> PythonQuery:
     text = _argument(call, "query")
-    at = Place(file, text.lineno, text.col_offset + 1) if text is not None else place
-    return PythonQuery(literal_text(text), at)
+    at = Place(place.file, text.lineno, text.col_offset + 1) if text is not None else place
+    if (written := literal_text(text)) is not None:
+        return PythonQuery(written, at)
+    return PythonQuery(filled_text(text, names), at, has_values=True)
 
 
 def _zone(uses: TgUses, call: ast.Call | None, place: Place) -> ZoneSettings | None:

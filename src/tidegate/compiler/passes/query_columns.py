@@ -67,7 +67,7 @@ def check_code_queries(work: CompilationState, draft: Draft) -> Iterator[Diagnos
     """Columns and types in the SQL texts of a Python model. What it does with their rows is not known."""
     reported = {(diagnostic.code, diagnostic.span) for diagnostic in draft.diagnostics}
     for query in draft.python.queries if draft.python is not None else ():
-        parsed = parse_query(query.text) if query.text is not None else None
+        parsed = parse_query(query.text) if query.text is not None and not query.has_values else None
         if not isinstance(parsed, ParsedQuery) or parsed.faults:
             continue
         analysis = analyze(parsed.tree, _sources(work, draft, Rendering(later=False), parsed), work.own_functions)

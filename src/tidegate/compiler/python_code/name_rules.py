@@ -24,6 +24,7 @@ from tidegate.problems import did_you_mean
 
 __all__ = ["NameRules", "is_dunder"]
 
+_PROJECT_FOLDERS = frozenset({"models", "lib", "checks"})
 _OWN_SELF = ("self", "cls")
 _PLAIN_BASES = frozenset(
     {
@@ -72,6 +73,11 @@ def blocked_name(name: str) -> tuple[str, str] | None:
     if name.startswith("read_"):
         return f"{name} is blocked: it reads files", "read with tg.ref, tg.landing_zone or tg.sql"
     return None
+
+
+def _own_file(node: ast.AST) -> CodeProblem:
+    fix = "write the code in this file, or install it as a package and allow that: imports = [...] in [sandbox]"
+    return problem_at(node, "BlockedImport", "files of the project cannot be imported", fix)
 
 
 class NameRules:
@@ -134,9 +140,7 @@ class NameRules:
             for alias in node.names:
                 yield from self._module(node, alias.name)
         elif node.level:
-            message = "files of the project cannot be imported"
-            fix = "write the code in this file, or install it as a package and allow that: imports = [...] in [sandbox]"
-            yield problem_at(node, "BlockedImport", message, fix)
+            yield _own_file(node)
         elif problems := list(self._module(node, node.module or "")):
             yield from problems
         elif any(alias.name == "*" for alias in node.names):
@@ -154,6 +158,8 @@ class NameRules:
         wholes = (".".join(parts[:end]) for end in range(len(parts), 0, -1))
         if blocked := next((BLOCKED_IMPORTS[whole] for whole in wholes if whole in BLOCKED_IMPORTS), None):
             yield problem_at(node, "BlockedImport", f"import of {module} is blocked: {blocked.why}", blocked.instead)
+        elif top in _PROJECT_FOLDERS:
+            yield _own_file(node)
         elif top in (*STANDARD_MODULES, *LIBRARIES):
             message = f"import of {module} is blocked: {top} is allowed, this part of it is not"
             yield problem_at(node, "BlockedImport", message, f"import {top}, and use its documented names")

@@ -12,6 +12,7 @@ from tidegate.compiler.python_code.blocked_names import FRAME_ATTRIBUTES, PLAIN_
 from tidegate.compiler.python_code.code_problem import CodeProblem, problem_at
 from tidegate.compiler.python_code.code_tree import CodeTree
 from tidegate.compiler.python_code.name_rules import NameRules, is_dunder
+from tidegate.project.python_tree import NUMBER_FORMAT, VALUES_IN_SQL
 
 __all__ = ["check_texts"]
 
@@ -27,8 +28,6 @@ _CARRIES_CODE = re.compile(
 )
 _SUBQUERY = re.compile(r"(?<!\w)select(?!\w)", re.IGNORECASE)
 _INDEX = re.compile(r"__index_level_\d+__")
-_VALUES = frozenset({"watermark_value", "run_started_at"})
-_SAFE_FORMATS = re.compile(r"[-+ #0,_.\d]*[bdeEfFgGn%]")
 
 
 def check_texts(node: ast.AST, tree: CodeTree, names: NameRules) -> Iterator[CodeProblem]:
@@ -123,6 +122,8 @@ def _sql(given: ast.expr, tree: CodeTree, *, always: bool, query: bool = False) 
     if text is None and (always or _builds_text(given)):
         message = "the SQL is computed, so no check sees what it does"
         fix = "write it as one text, or with Spark's functions: F.col(name) > F.lit(value)"
+        if isinstance(given, ast.JoinedStr):
+            fix = f"{fix}; an f-string may hold numbers that have a format, as in {{limit:d}}"
         yield problem_at(given, _CODE, message, fix)
     elif text is not None and (found := _NAMED_CALL.search(text)):
         yield problem_at(given, _CODE, f"{found[1].lower()} in SQL is blocked: it leaves the data", "compute it in SQL")
@@ -137,8 +138,8 @@ def _with_values(given: ast.JoinedStr, tree: CodeTree) -> str | None:
     for part in given.values:
         if isinstance(part, ast.FormattedValue):
             spec = tree.text(part.format_spec) if part.format_spec is not None else None
-            value = isinstance(part.value, ast.Attribute) and part.value.attr in _VALUES
-            number = bool(spec) and bool(_SAFE_FORMATS.fullmatch(spec or ""))
+            value = isinstance(part.value, ast.Attribute) and part.value.attr in VALUES_IN_SQL
+            number = bool(spec) and bool(NUMBER_FORMAT.fullmatch(spec or ""))
             text = tree.text(part.value) if not (value or number) else "0"
         else:
             text = tree.text(part)
