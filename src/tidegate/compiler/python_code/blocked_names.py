@@ -130,6 +130,11 @@ BLOCKED_ATTRIBUTES: Mapping[str, Blocked] = {
     **_each("eval query", "it runs text as code", "write the condition in Python, as in frame[frame['a'] > 0]"),
     **_each("ctypes ctypeslib", "it reaches the memory of the process", "use the array itself"),
     **_each(
+        "from_buffers py_buffer foreign_buffer",
+        "Spark would read any memory that the offsets of such a column name",
+        "make columns with pa.array",
+    ),
+    **_each(
         "tofile dump to_pickle to_parquet to_sql to_hdf to_feather to_excel to_stata to_orc to_clipboard to_gbq"
         " to_iceberg to_table to_delta to_spark_io from_custom_template read_file memory_map open_file",
         _FILE_WRITER,
