@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["FunctionCalls", "FunctionViews"]
 
 
+_LONGEST_VERSION = 1000
+
+
 @dataclass(frozen=True, slots=True)
 class FunctionCalls:
     """Of one run. `log`: takes what the code prints and logs."""
@@ -59,7 +62,10 @@ class FunctionCalls:
                     return call_version(module.__dict__, dict(read.arguments))
             except (Exception, SystemExit) as error:
                 raise raised_in_process(error, function.file, function.source) from error
-        return str(self._run(function, read, None, version=True).value)
+        version = self._run(function, read, None, version=True).value
+        if not isinstance(version, str) or len(version) > _LONGEST_VERSION:
+            raise PythonCodeError("`version` returns no short text", where=function.file)
+        return version
 
     def _loaded(self, function: LibFunction) -> Any:
         api = api_of_function(self._facts(function), self.log)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tidegate.python_models.connect.plan_proxy import PlanProxy
 
-__all__ = ["ModelCall", "ModelFrame", "called_model"]
+__all__ = ["ModelCall", "ModelFrame", "called_model", "limited_log"]
 
 _GLOBAL = "global_temp"
 _TIME_ZONE = "spark.sql.session.timeZone"
@@ -79,7 +79,7 @@ class ModelFrame:
 @contextmanager
 def called_model(call: ModelCall) -> Iterator[ModelFrame]:
     """The result can be read until the end. Raises PythonCodeError and QueryError with the line of the file."""
-    limited = _limited(call.log)
+    limited = limited_log(call.log)
     if call.settings.sandbox.is_trusted(call.call.file):
         returned = trusted_result(call.call, call.facts, call.session, call.inputs, call.settings, limited)
         if not isinstance(returned, tuple):
@@ -176,7 +176,7 @@ def _drop(session: SparkSession, view: str) -> None:
         session.catalog.dropGlobalTempView(view)
 
 
-def _limited(log: Callable[[str], None]) -> Callable[[str], None]:
+def limited_log(log: Callable[[str], None]) -> Callable[[str], None]:
     """The log of a run is for people."""
     lines = 0
 

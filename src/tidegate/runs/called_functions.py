@@ -20,6 +20,7 @@ __all__ = ["function_calls", "log_of_code", "versions_of_functions"]
 def function_calls(run: RunContext, log: Callable[[str], None]) -> FunctionCalls:
     """`log`: takes each line that the code prints or logs."""
     from tidegate.python_models.function_views import FunctionCalls  # few projects have one
+    from tidegate.python_models.model_result import limited_log
 
     return FunctionCalls(
         run.settings,
@@ -27,7 +28,7 @@ def function_calls(run: RunContext, log: Callable[[str], None]) -> FunctionCalls
         run.sandbox,
         run.values.run_started_at,
         {**run.settings.vars, **run.vars},
-        log,
+        limited_log(log),
         lambda: run.cancellation.requested,
     )
 
@@ -52,9 +53,10 @@ def versions_of_functions(
     if not asked:
         return {}
     from tidegate.python_models.function_views import FunctionCalls  # few projects have one
+    from tidegate.python_models.model_result import limited_log
 
-    variables = {**compiled.settings.vars, **given}
-    calls = FunctionCalls(compiled.settings, functions, sandbox, run_started_at, variables, log, cancelled)
+    variables, shown = {**compiled.settings.vars, **given}, limited_log(log)
+    calls = FunctionCalls(compiled.settings, functions, sandbox, run_started_at, variables, shown, cancelled)
     versions = {}
     for key, read in sorted(asked.items()):
         try:

@@ -128,7 +128,11 @@ BLOCKED_ATTRIBUTES: Mapping[str, Blocked] = {
     **_each("format_map vformat get_field", "it reaches attributes by their names in a text", "write an f-string"),
     **_each("attrgetter methodcaller", "it reaches attributes whose names no check sees", "write a lambda"),
     **_each("eval query", "it runs text as code", "write the condition in Python, as in frame[frame['a'] > 0]"),
-    **_each("ctypes ctypeslib", "it reaches the memory of the process", "use the array itself"),
+    **_each(
+        "ctypes ctypeslib as_strided buffers setflags",
+        "it reaches the memory of the process",
+        "use the array itself",
+    ),
     **_each(
         "from_buffers py_buffer foreign_buffer",
         "Spark would read any memory that the offsets of such a column name",
