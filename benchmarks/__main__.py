@@ -14,6 +14,7 @@ from benchmarks.compiling import SIZES, measure_compiling, targets
 from benchmarks.deltas import CELLS, Cell, delta_targets, measure_deltas
 from benchmarks.idle import idle_targets, measure_idle
 from benchmarks.profiles import PROFILE_ROWS, measure_profiles, profile_targets
+from benchmarks.python_models import measure_python, python_targets
 from benchmarks.report import (
     TARGET,
     check_section,
@@ -24,6 +25,7 @@ from benchmarks.report import (
     memory_section,
     page,
     profile_section,
+    python_section,
     silver_section,
     source_section,
     time_section,
@@ -35,7 +37,7 @@ from benchmarks.source_batches import SOURCE_ROWS, batch_targets, measure_batche
 ROOT = Path(__file__).parent.parent
 REPORT = ROOT / "docs" / "benchmarks.md"
 TIME_ROWS = 1_000_000
-PARTS = ("checks", "chunks", "compile", "deltas", "idle", "profile", "run", "silver", "source")
+PARTS = ("checks", "chunks", "compile", "deltas", "idle", "profile", "python", "run", "silver", "source")
 
 
 def main() -> int:
@@ -79,6 +81,10 @@ def main() -> int:
             profiled = measure_profiles(work, options.profile_rows, options.rounds)
             sections.append(profile_section(profiled, options.profile_rows))
             missed += [target.about for target in profile_targets(profiled) if not target.met]
+        if "python" in parts:
+            python = measure_python(work, options.rounds)
+            sections.append(python_section(python))
+            missed += [target.about for target in python_targets(python) if not target.met]
         if "source" in parts:
             landed = measure_batches(work, options.source_rows, options.rounds)
             sections.append(source_section(landed, options.source_rows))

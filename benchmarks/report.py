@@ -18,6 +18,7 @@ from benchmarks.deltas import Measured as MeasuredDeltas
 from benchmarks.deltas import delta_targets
 from benchmarks.idle import IDLE_MODELS, Idle, idle_targets
 from benchmarks.profiles import ProfileTimes, profile_targets
+from benchmarks.python_models import SEVERAL, PythonTimes, python_targets
 from benchmarks.silver import SilverTimes, silver_targets
 from benchmarks.source_batches import BATCH_ROWS, SourceTimes, batch_targets
 from benchmarks.statements import STATEMENTS
@@ -33,6 +34,7 @@ __all__ = [
     "memory_section",
     "page",
     "profile_section",
+    "python_section",
     "silver_section",
     "source_section",
     "time_section",
@@ -52,12 +54,32 @@ _ORDER = (
     "Changes",
     "Checks",
     "Profiles",
+    "Python models",
     "Silver",
     "Sources",
     "Chunked loads",
     "Time",
     "Memory",
 )
+
+_PYTHON = """\
+## Python models
+
+{measured_with}
+
+The same Python models with `[sandbox] mode = "trusted"` and in the [sandbox](sandbox.md): a project with one of them
+and one with {several}, each beside a SQL model that they read. `tidegate run --full-refresh --concurrency 1`, from
+command to end; every call is a fresh process, and they take turns. The figures below the rounds are medians of the
+differences within a round.
+
+| round | 1 trusted (s) | 1 sandboxed (s) | {several} trusted (s) | {several} sandboxed (s) |
+|---:|---:|---:|---:|---:|
+{rounds}
+
+| | measured | target | |
+|---|---:|---:|---|
+{targets}
+"""
 
 _COMPILING = """\
 ## Compiling
@@ -364,6 +386,17 @@ def idle_section(measured: Idle) -> str:
         count=IDLE_MODELS,
         rounds="\n".join(f"| {row} |" for row in rounds),
         targets=_target_rows(idle_targets(measured)),
+    )
+
+
+def python_section(times: PythonTimes) -> str:
+    cases = [("trusted", 1), ("sandbox", 1), ("trusted", SEVERAL), ("sandbox", SEVERAL)]
+    rounds = enumerate(zip(*(times[case] for case in cases), strict=True), 1)
+    return _PYTHON.format(
+        measured_with=_measured_with(_spark()),
+        several=SEVERAL,
+        rounds="\n".join(f"| {number} | {' | '.join(f'{one:.2f}' for one in row)} |" for number, row in rounds),
+        targets=_target_rows(python_targets(times)),
     )
 
 

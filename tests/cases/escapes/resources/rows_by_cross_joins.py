@@ -1,6 +1,7 @@
 # seeks: none
 # A few rows, crossed with themselves until the machine is full.
 # check: accepts
+# @timeout: 15
 def model(tg):
     orders = tg.ref("silver.orders").select("id")
     for _ in range(24):

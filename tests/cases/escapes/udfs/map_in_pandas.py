@@ -1,5 +1,6 @@
 # seeks: file
 # Batches of rows as frames.
+# sample: yes
 import pandas as pd
 
 

@@ -1,6 +1,5 @@
 # seeks: file
 # Registered by name, called in a text.
-# sample: yes
 # @depends_on: silver.orders
 def model(tg):
     session = tg.ref("silver.orders").sparkSession
