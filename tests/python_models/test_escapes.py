@@ -16,7 +16,7 @@ from tidegate.compiler.python_code import check_source
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_PLACES = {"SECRET_PORT": 4242, "CONNECT_PORT": 15002, "VICTIM_PID": 42}
+_PLACES = {"SECRET_PORT": 4242, "CONNECT_PORT": 15002, "VICTIM_PID": 42, "FUNCTION_NAME": "reads"}
 """Placeholders that are no text."""
 
 GROUPS = groups()

@@ -76,7 +76,7 @@ class PlantedShop:
 
     def diagnosed(self, programs: Sequence[EscapeProgram]) -> dict[EscapeProgram, str]:
         """Those that `tidegate compile` refuses, with the messages."""
-        files = {self._write(program): program for program in programs}
+        files = {path: program for program in programs for path in self._write(program)}
         settings = self.folder.settings
         compiled = compile_project(load_project(settings), settings, self.folder.main.heads(), {})
         found: dict[EscapeProgram, str] = {}
@@ -87,11 +87,13 @@ class PlantedShop:
         return found
 
     def _run(self, programs: Sequence[EscapeProgram]) -> list[Attempt]:
-        shutil.rmtree(self.folder.root / "models" / "gold", ignore_errors=True)
+        for folder in ("models/gold", "lib"):
+            shutil.rmtree(self.folder.root / folder, ignore_errors=True)
         self.folder.file("models/gold/bystander.py", _BYSTANDER)
         refused = self.diagnosed(programs)
         for program in refused:
-            (self.folder.root / self._file(program)).unlink()
+            for path in self._files(program):
+                (self.folder.root / path).unlink()
         self.folder.events.clear()
         result = self.folder.run("gold.*", full_refresh=True)
         models = {one.model: one for one in result.materializations}
@@ -127,16 +129,20 @@ class PlantedShop:
     def _settings(self, mode: str) -> None:
         self.folder.file("tidegate.toml", f'{self._toml}\n[sandbox]\nmode = "{mode}"\n{_LIMITS}')
 
-    def _write(self, program: EscapeProgram) -> str:
-        path = self._file(program)
-        target = self.folder.root / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(program.source(self.placeholders).encode())
-        return path
+    def _write(self, program: EscapeProgram) -> list[str]:
+        path, *callers = self._files(program)
+        target = self.folder.file(path, "")
+        target.write_bytes(program.source({**self.placeholders, "FUNCTION_NAME": program.table}).encode())
+        for caller in callers:
+            self.folder.file(caller, f"SELECT * FROM {program.table}()\n")
+        return [path, *callers]
 
     @staticmethod
-    def _file(program: EscapeProgram) -> str:
-        return f"models/gold/{program.table}.py"
+    def _files(program: EscapeProgram) -> list[str]:
+        """Its own file, and a model that calls it where it is none."""
+        if program.kind == "function":
+            return [f"lib/{program.table}.py", f"models/gold/{program.table}.sql"]
+        return [f"models/gold/{program.table}.py"]
 
 
 def _connect_port(spark: SparkSession) -> int:

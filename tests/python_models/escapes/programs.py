@@ -3,7 +3,7 @@
 A file is a whole model. Its header says what it seeks and how: `# seeks: file`, then a line of what it tries. Further
 lines of the header, each `# key: value`:
 
-- `as`: `function` for a file of `lib/`, `check` for one of `checks/`; else a model.
+- `as: function`: a file of `lib/` that a SQL model calls, whose function is FUNCTION_NAME; else it is a model.
 - `check: accepts`: the check of the source finds nothing, so that what stops it are the walls.
 - `sample: yes`: one of those that run each time; the others run where TIDEGATE_PROVE is set.
 """
