@@ -55,6 +55,11 @@ _PLAIN_BASES = frozenset(
 )
 
 
+_MATCHED_WHOLE = frozenset(
+    {"bool", "bytearray", "bytes", "dict", "float", "frozenset", "int", "list", "set", "str", "tuple"}
+)
+"""`case int(number)` gives the value itself."""
+
 _ONLY_CALLED = frozenset({"functools.wraps", "pyspark.sql.functions.expr", "pyspark.sql.functions.call_function"})
 
 
@@ -130,10 +135,21 @@ class NameRules:
             case ast.MatchClass(kwd_attrs=names):
                 for name in names:
                     yield from self._attribute(node, name)
+                if node.patterns and not self._is_matched_whole(node.cls):
+                    # A dataclass names its fields, and a class that registers another gives their names to it.
+                    message = "a class pattern without names reads attributes whose names no check sees"
+                    fix = "write the names: `case Point(x=first, y=second)`"
+                    yield problem_at(node, "BlockedAttribute", message, fix)
             case ast.keyword(arg=str(name)) if is_dunder(name) and name not in PLAIN_DUNDERS:
                 yield self._bound(node, name)
             case ast.Call():
                 yield from self._call(node)
+
+    def _is_matched_whole(self, node: ast.expr) -> bool:
+        if not isinstance(node, ast.Name) or node.id not in _MATCHED_WHOLE:
+            return False
+        given = self.tree.bound | self.tree.classes.keys() | self.imported.keys() | self.modules.keys()
+        return node.id not in given
 
     def _imports(self, node: ast.Import | ast.ImportFrom) -> Iterator[CodeProblem]:
         if isinstance(node, ast.Import):
