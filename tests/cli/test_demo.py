@@ -55,6 +55,8 @@ def test_story_of_the_demo_is_true(spark: SparkSession, tmp_path: Path, capsys: 
         "silver.returns": ("2", "3"),
         "gold.daily_revenue": ("311.50", "311.50"),
         "gold.customer_value": ("551.50", "453.50"),
+        "gold.customer_value_usd": ("606.66", "498.86"),
+        "gold.customer_segments": ("2", "1"),
         "gold.current_customers": ("London", "Paris"),
     }
     own_lines = told.err[told.err.index("What main holds") :].splitlines()

@@ -182,6 +182,8 @@ MEASURES = (
     DemoMeasure("silver.returns", "returns", "count(*)"),
     DemoMeasure("gold.daily_revenue", "revenue", "sum(revenue)"),
     DemoMeasure("gold.customer_value", "ordered", "sum(ordered)"),
+    DemoMeasure("gold.customer_value_usd", "dollars", "sum(ordered)"),
+    DemoMeasure("gold.customer_segments", "large", "count_if(segment = 'large')"),
     DemoMeasure("gold.current_customers", "Ada lives in", "max(CASE WHEN name = 'Ada' THEN city END)"),
 )
 

@@ -122,6 +122,10 @@ def _what_happened(
     yield ""
     yield "The contract of the returns kept three of them out, each with its reason: they"
     yield "are in silver.returns__quarantine, and the fourth is in silver.returns."
+    yield ""
+    yield "Two models are Python. gold.customer_segments ran in the sandbox: it could read"
+    yield "the table that it declares, and nothing else of this machine. tidegate.toml"
+    yield "trusts gold.customer_value_usd, so that one may read the environment."
 
 
 def _outcomes(result: RunResult) -> Mapping[str, str]:
@@ -146,6 +150,7 @@ def _what_next(directory: Path, result: RunResult) -> Iterator[str]:
     yield f'  {tidegate} sql --project {folder} "SELECT * FROM gold.customer_value"'
     yield f"  {tidegate} preview --project {folder} silver.customers"
     yield f"  {tidegate} show --project {folder} silver.payments"
+    yield f"  {tidegate} show --project {folder} gold.customer_segments"
     yield f"  {tidegate} quarantine show --project {folder} silver.returns"
     yield f"  {tidegate} logs --project {folder} {result.run_id}"
     yield ""
