@@ -39,9 +39,9 @@ print(json.dumps(answers))
 """
 
 LOOKS = {
-    "compile": "11 models",
+    "compile": "13 models",
     "compile --json": '"diagnostics"',
-    "plan": "11 of 11 models would run",
+    "plan": "13 of 13 models would run",
     "ls": "gold.daily_revenue",
     "quarantine list": "No published table has a quarantine.",
     "contract validate": "1 contract, no errors",
