@@ -64,7 +64,7 @@ class Definition:
 class Source:
     def __init__(self, root: Path) -> None:
         self.modules: dict[str, Module] = {}
-        demo = root / "operations" / "demo"  # a project of users
+        demo = root / "tidegate" / "operations" / "demo"  # a project of users
         for path in sorted(path for path in root.rglob("*.py") if demo not in path.parents):
             parts = path.relative_to(root).with_suffix("").parts
             name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
