@@ -12,15 +12,24 @@ from tidegate.failures import causes
 __all__ = ["with_place"]
 
 
+_OF_A_SERVICE = (FailureKind.UNKNOWN, FailureKind.AUTH_FAILED, FailureKind.QUOTA_EXCEEDED)
+"""What is known by words of the message. In a function they are the author's, and may not end or slow a whole run."""
+
+
 def with_place(explained: ModelError, error: BaseException, file: str) -> ModelError:
     """`explained`: the error for the author. `file`: of the model."""
     if isinstance(explained, QueryError):
         in_worker = _line_in_worker(error, file)
         line = in_worker or _line_in_plan(error, file)
         explained.where = f"{file}:{line}" if line else file
-        if in_worker and explained.kind is FailureKind.UNKNOWN:
+        if explained.kind in _OF_A_SERVICE and (in_worker or _is_of_a_function(error)):
             explained.kind = FailureKind.QUERY_REJECTED
     return explained
+
+
+def _is_of_a_function(error: BaseException) -> bool:
+    """It was raised by Python in one of Spark's workers."""
+    return any("PythonException" in f"{type(each).__name__} {each}" for each in causes(error))
 
 
 def _line_in_worker(error: BaseException, file: str) -> int | None:
