@@ -37,8 +37,8 @@ class NestedTooDeepError(Exception):
 
 
 def tg_names(tree: ast.Module) -> frozenset[str]:
-    """Every name that may hold `tg` somewhere; scopes are not told apart."""
-    names = {"tg"}
+    """Every name that may hold `tg` somewhere, also as `tidegate.tg`; scopes are not told apart."""
+    names = {"tg", "tidegate.tg"}
     functions: dict[str, list[str]] = {}
     given: list[tuple[str, ast.expr]] = []
     calls: list[ast.Call] = []
@@ -47,6 +47,8 @@ def tg_names(tree: ast.Module) -> frozenset[str]:
             functions[node.name] = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
         elif isinstance(node, ast.ImportFrom) and node.module == "tidegate" and not node.level:
             names |= {alias.asname or alias.name for alias in node.names if alias.name == "tg"}
+        elif isinstance(node, ast.Import):
+            names |= {f"{alias.asname}.tg" for alias in node.names if alias.name == "tidegate" and alias.asname}
         elif isinstance(node, ast.Assign):
             given += [(target.id, node.value) for target in node.targets if isinstance(target, ast.Name)]
         elif isinstance(node, ast.NamedExpr):
@@ -68,7 +70,7 @@ def tg_names(tree: ast.Module) -> frozenset[str]:
 
 def is_tg(node: ast.expr, names: Collection[str]) -> bool:
     if isinstance(node, ast.Attribute):
-        return node.attr == "tg" and isinstance(node.value, ast.Name) and node.value.id == "tidegate"
+        return node.attr == "tg" and isinstance(node.value, ast.Name) and f"{node.value.id}.tg" in names
     return isinstance(node, ast.Name) and node.id in names
 
 

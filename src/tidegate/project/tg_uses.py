@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tidegate.config import ZoneSettings
-from tidegate.names import nearest
-from tidegate.problems import Place, Problem, did_you_mean
+from tidegate.problems import Place, Problem
 from tidegate.project.python_source import PythonQuery, PythonRead
 from tidegate.project.python_tree import filled_text, is_tg, literal_text
 from tidegate.project.template_names import zone_settings
+from tidegate.project.tg_mistakes import conditions, unknown_name, wrong_use
 from tidegate.python_inputs import TG_NAMES, ReadKind
 
 __all__ = ["TgUses", "read_uses"]
@@ -35,17 +35,17 @@ def read_uses(tree: ast.Module, names: Collection[str], file: str) -> TgUses:
     """`names`: those that hold `tg`."""
     uses = TgUses()
     calls = {id(node.func): node for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    asked = conditions(tree)
     nodes = [n for n in ast.walk(tree) if isinstance(n, ast.Attribute) and is_tg(n.value, names)]
     for node in sorted(nodes, key=lambda node: (node.lineno, node.col_offset)):
         if not isinstance(node.ctx, ast.Load):
             continue
         place = Place(file, node.lineno, node.col_offset + 1)
         if node.attr not in TG_NAMES:
-            fix = did_you_mean(tuple(f"tg.{name}" for name in nearest(node.attr, TG_NAMES)))
-            listed = f"it has {', '.join(f'tg.{name}' for name in sorted(TG_NAMES))}"
-            problem = Problem("UnknownTgName", f"there is no tg.{node.attr}", place, suggestion=fix or listed)
-            uses.problems.append(problem)
+            uses.problems.append(unknown_name(node.attr, place))
             continue
+        if wrong := wrong_use(node.attr, place, called=id(node) in calls, asked=id(node) in asked):
+            uses.problems.append(wrong)
         uses.names.setdefault(node.attr, place)
         if node.attr == "sql":
             uses.queries += (_query(calls.get(id(node)), place, names),)

@@ -24,6 +24,7 @@ from tidegate.problems import did_you_mean
 
 __all__ = ["NameRules", "is_dunder"]
 
+_SHORT_NAMES = {"pyspark.sql.functions": "F", "pyspark.sql.types": "T"}
 _PROJECT_FOLDERS = frozenset({"models", "lib", "checks"})
 _OWN_SELF = ("self", "cls")
 _PLAIN_BASES = frozenset(
@@ -161,7 +162,10 @@ class NameRules:
             yield from problems
         elif any(alias.name == "*" for alias in node.names):
             message = f"import * from {node.module} is blocked: no check sees which names it brings"
-            yield problem_at(node, "BlockedImport", message, "name what you use")
+            parent, _, name = (node.module or "").rpartition(".")
+            short = _SHORT_NAMES.get(node.module or "")
+            fix = f", or write: from {parent} import {name} as {short}" if short else ""
+            yield problem_at(node, "BlockedImport", message, f"name what you use{fix}")
         else:
             for alias in node.names:
                 yield from self._from(node, node.module or "", alias.name)

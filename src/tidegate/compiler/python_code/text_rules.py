@@ -105,7 +105,9 @@ def _query(given: ast.expr, tree: CodeTree) -> Iterator[CodeProblem]:
         yield from _sql(text, tree, always=True, query=True)
     else:
         message = "the SQL is computed, so no check sees which tables it reads"
-        yield problem_at(given, _CODE, message, "write it as one text, or read with tg.ref and Spark's functions")
+        yield problem_at(
+            given, _CODE, message, f"write it as one text, or read with tg.ref and Spark's functions{_hint(text)}"
+        )
 
 
 def _sql(given: ast.expr, tree: CodeTree, *, always: bool, query: bool = False) -> Iterator[CodeProblem]:
@@ -122,14 +124,16 @@ def _sql(given: ast.expr, tree: CodeTree, *, always: bool, query: bool = False) 
     if text is None and (always or _builds_text(given)):
         message = "the SQL is computed, so no check sees what it does"
         fix = "write it as one text, or with Spark's functions: F.col(name) > F.lit(value)"
-        if isinstance(given, ast.JoinedStr):
-            fix = f"{fix}; an f-string may hold numbers that have a format, as in {{limit:d}}"
-        yield problem_at(given, _CODE, message, fix)
+        yield problem_at(given, _CODE, message, f"{fix}{_hint(given)}")
     elif text is not None and (found := _NAMED_CALL.search(text)):
         yield problem_at(given, _CODE, f"{found[1].lower()} in SQL is blocked: it leaves the data", "compute it in SQL")
     elif text is not None and not query and _SUBQUERY.search(text):
         message = "a query in an expression is blocked: the tables that it reads are not seen"
         yield problem_at(given, _CODE, message, "write the whole query with tg.sql, or join the table")
+
+
+def _hint(given: ast.expr) -> str:
+    return "; numbers need a format, as in {limit:d}" if isinstance(given, ast.JoinedStr) else ""
 
 
 def _with_values(given: ast.JoinedStr, tree: CodeTree) -> str | None:
