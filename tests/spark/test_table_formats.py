@@ -32,7 +32,7 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., tu
         fetched.update(jar.file_name for jar in jars)
         return tuple(tmp_path / jar.file_name for jar in jars)
 
-    def connect(conf: Mapping[str, str], log: Any) -> Any:
+    def connect(conf: Mapping[str, str], log: Any, environment: Mapping[str, str]) -> Any:
         settings.update(conf)
         return SimpleNamespace(conf=dict(conf))
 
@@ -73,6 +73,6 @@ def test_project_with_delta_has_both_extensions_and_the_jars_at_the_end(started:
 
 def test_spark_that_runs_without_delta_is_refused(monkeypatch: pytest.MonkeyPatch, started: Callable[..., Any]) -> None:
     running = SimpleNamespace(conf={"spark.sql.extensions": ICEBERG})
-    monkeypatch.setattr(session, "_connect", lambda conf, log: running)
+    monkeypatch.setattr(session, "_connect", lambda conf, log, *_: running)
     with pytest.raises(SetupError, match="without Delta"):
         started(CHUNKS)
