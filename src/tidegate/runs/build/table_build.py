@@ -241,7 +241,7 @@ class TableBuild:
                     touched = stack.enter_context(touched_keys(self.session, delta, few=few))
             if touched.rows is not None and self._may_be_most(touched.rows):
                 self.turn_to_all_rows("most of it is touched")
-            return None
+                return None
             self.attempt.sql = result_sql(delta, touched.nulls)
             fault("after_build", self.table)
             before = run.lake.pointer(self.table)
