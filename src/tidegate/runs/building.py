@@ -45,7 +45,7 @@ class Building:
         everything = all(outcome.usable for outcome in outcomes.values())
         if self._publishes("run") or (self._publishes("all") and everything):
             self._check_published(self._publish(outcomes))
-            self.tally.cancelled = self.run.cancellation.requested and not self.tally.published
+            self.tally.cancelled = not self.tally.published and self.run.cancellation.requested
         elif self._publishes("all"):
             self._held_back(outcomes, "every table")
 
