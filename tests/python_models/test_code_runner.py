@@ -23,6 +23,7 @@ from tidegate.python_models.returned_value import rows_of
 from tidegate.python_models.sandbox.child_failure import describe_failure, show_source
 from tidegate.python_models.sandbox.job_failure import raised_by
 from tidegate.python_models.sandbox.sandbox_job import SandboxJob
+from tidegate.python_models.stored_rows import StoredRows
 
 FACTS = CallFacts(
     model="shop.gold.totals",
@@ -196,6 +197,7 @@ def test_rows_of_every_kind() -> None:
             "the result has a column that is named 0, which is no text",
             None,
         ),
+        ("import pandas\nresult = pandas.DataFrame({'': [1]})", "the result has a column without a name", None),
         (
             "import pandas\nresult = pandas.DataFrame({'a': [1], 'b': [1]}).groupby('a').sum()",
             "the result has an index 'a', which would not be written",
@@ -210,8 +212,9 @@ def test_failures_name_their_line(source: str, message: str, line: int | None) -
 
 def test_a_column_of_several_types() -> None:
     facts = failure("import pandas\n\ndef model(tg):\n    return pandas.DataFrame({'a': [1, 'x', 2.5]})")
-    assert "the result cannot be read as columns of one type each" in facts.message
-    assert "column a" in facts.message
+    start = "column 'a' of the result cannot be read as values of one type: Could not convert 'x'"
+    assert facts.message.startswith(start)
+    assert "Conversion failed" not in facts.message
     assert facts.line == 3
 
 
@@ -233,3 +236,17 @@ def test_decimals_of_pandas_have_one_type_in_every_run() -> None:
     assert rows_of(frame, None).schema.field("d").type == pyarrow.decimal128(38, 18)
     with pytest.raises(CodeFailure, match="more than 20 digits"):
         rows_of(pandas.DataFrame({"d": [__import__("decimal").Decimal(10**30)]}), None)
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        (pandas.period_range("2024-01", periods=1, freq="M"), "type extension<pandas.period"),
+        (pandas.to_timedelta(["1 day"]), "type duration"),
+    ],
+)
+def test_periods_and_lengths_of_time_are_not_stored_as_bare_numbers(column: object, message: str) -> None:
+    rows = rows_of(pandas.DataFrame({"c": column}), None)
+    with pytest.raises(QueryError, match=message) as raised:
+        StoredRows(rows, "models/gold/totals.py:1")
+    assert "in pandas for example" in (raised.value.remedy or "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,8 @@ FROM_PANDAS = {b"tidegate.from": b"pandas"}
 LINE = b"tidegate.line"
 """Metadata of the stream: the line where the model begins; empty where it is a variable."""
 
+_NO_COLUMNS = "the result cannot be read as columns of one type each"
+_FAILED_COLUMN = re.compile(r"Conversion failed for column (.*) with type .*", re.DOTALL)
 _REMEDY = "Return a Spark DataFrame, a pandas DataFrame, or a PyArrow Table or RecordBatchReader."
 
 
@@ -81,7 +84,9 @@ def _checked(reader: pyarrow.RecordBatchReader, line: int | None) -> pyarrow.Rec
 def _require_names(names: Sequence[Any], line: int | None) -> None:
     seen: dict[str, str] = {}
     for name in names:
-        if not isinstance(name, str) or not name:
+        if name == "":
+            raise CodeFailure("the result has a column without a name", line, "Give each column a name.")
+        if not isinstance(name, str):
             raise CodeFailure(
                 f"the result has a column that is named {name!r}, which is no text", line, "Rename its columns."
             )
@@ -108,8 +113,11 @@ def _from_pandas(pyarrow: Any, frame: Any, line: int | None) -> pyarrow.RecordBa
     try:
         table = pyarrow.Table.from_pandas(frame, preserve_index=False)
     except (pyarrow.ArrowException, TypeError, ValueError, OverflowError) as error:
+        why = [str(part) for part in error.args]
+        found = _FAILED_COLUMN.fullmatch(why[-1]) if why else None
+        what = f"column '{found[1]}' of the result cannot be read as values of one type" if found else _NO_COLUMNS
         raise CodeFailure(
-            f"the result cannot be read as columns of one type each: {' '.join(map(str, error.args))}",
+            f"{what}: {' '.join(why[:-1] if found else why)}",
             line,
             "Give the column one type, for example with `.astype(…)`.",
         ) from error

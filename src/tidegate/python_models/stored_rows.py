@@ -57,6 +57,8 @@ def stored_type(pa: Any, kind: pyarrow.DataType, name: str, where: str) -> pyarr
     """The type with the same values that Spark and tables have."""
     types = pa.types
     if isinstance(kind, pa.BaseExtensionType):
+        if kind.extension_name == "pandas.period":  # stored as numbers that say nothing without their unit
+            raise _notstored_type(kind, name, where)
         kind = kind.storage_type
     if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
         return stored_type(pa, kind.value_type, name, where)
@@ -107,8 +109,10 @@ def _is_plain(types: Any, kind: pyarrow.DataType) -> bool:
 
 
 def _notstored_type(kind: pyarrow.DataType, name: str, where: str) -> QueryError:
+    is_length = str(kind).startswith("duration")
+    instead = "to seconds with `.dt.total_seconds()`" if is_length else "to text with `.astype(str)`"
     return QueryError(
         f"column '{name}' of the result is of Arrow's type {kind}, which tables do not have",
         where=where,
-        remedy="Convert it, for example to a text or a number.",
+        remedy=f"Convert it to a text or a number, in pandas for example {instead}.",
     )
