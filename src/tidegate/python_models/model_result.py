@@ -79,8 +79,8 @@ class ModelFrame:
 @contextmanager
 def called_model(call: ModelCall) -> Iterator[ModelFrame]:
     """The result can be read until the end. Raises PythonCodeError and QueryError with the line of the file."""
-    limited = limited_log(call.log)
     if call.settings.sandbox.is_trusted(call.call.file):
+        limited = limited_log(call.log)
         returned = trusted_result(call.call, call.facts, call.session, call.inputs, call.settings, limited)
         if not isinstance(returned, tuple):
             yield ModelFrame(_one_name_each(returned, call.call.file), {})
@@ -90,7 +90,7 @@ def called_model(call: ModelCall) -> Iterator[ModelFrame]:
         frame = frame_of_rows(call.session, StoredRows(rows, where), where, call.settings.sandbox.local_rows)
         yield ModelFrame(_one_name_each(frame, where), {})
         return
-    with _sandboxed(call, limited) as result:
+    with _sandboxed(call, call.log) as result:  # the sandbox bounds its lines itself
         yield result
 
 

@@ -80,6 +80,10 @@ LIMITS = {
     "file_size": "open('big', 'wb').write(bytes(5 << 20))\n",
     "file_size of many": "for n in range(9):\n    open(f'f{n}', 'wb').write(bytes(1 << 20))\n",
     "local_rows": "result = bytes(5 << 20)",
+    "local_rows without end": (
+        "from tidegate.python_models.sandbox.link import FrameKind\n"
+        "while True:\n    link.send(FrameKind.DATA, body=bytes(1 << 19))\n"
+    ),
     "exit": "import os\nos._exit(7)\n",
     "signal": "import ctypes\nctypes.string_at(0)\n",
     "output": "import os\nline = b'x' * 65535 + b'\\n'\nwhile True:\n    os.write(1, line)\n",

@@ -22,7 +22,7 @@ from tidegate.python_models.sandbox.sandbox_job import CallHandler, CallRefusedE
 __all__ = ["JobEnd", "JobRun"]
 
 _LINK_ROOM = 1 << 20
-_MOST_LOG_LINES = 2000
+_MOST_LOG_LINES = 1000
 _MOST_LOG_TEXT = 256 * 1024
 _LONGEST_LOG = 8 * 1024
 _TICK_SECONDS = 0.1
@@ -126,7 +126,7 @@ class JobRun:
             self._log.add(_text(frame.header.get("message")))
         elif frame.kind is FrameKind.DATA:
             if not pieces.add(frame.body):
-                self._end.stopped = "local_rows"
+                self._give_up("local_rows")
                 return False
         elif frame.kind is FrameKind.RESULT:
             self._end.result = _result(frame, pieces)
