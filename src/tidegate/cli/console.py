@@ -146,6 +146,10 @@ class RunConsole:
             self._view.reading("" if event.model is None else text)
             if event.model is None:
                 self._aside(text)
+        elif event.data.get("phase") == "log":
+            self._aside(f"{event.model}: {event.data['message']}")
+        elif event.data.get("phase") == "traceback":
+            pass  # for the log
         elif event.model is None:
             if event.name == "phase" and event.data.get("message"):
                 self._phase(str(event.data["message"]))
