@@ -6,14 +6,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import timedelta
-from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tidegate.checks.check_values import Argument, ColumnName, FunctionRule
+from tidegate.checks.check_values import FunctionRule
 from tidegate.config import Settings
 from tidegate.errors import PythonCodeError, QueryError, SandboxDiedError, SetupError, TidegateError
-from tidegate.names import quote
+from tidegate.python_models.check_arguments import argument_as_json
 from tidegate.python_models.model_api import CallFacts
 from tidegate.python_models.run_sandbox import RunSandbox
 from tidegate.python_models.sandbox.sandbox_job import CallRefusedError, SandboxJob
@@ -66,7 +64,7 @@ class SandboxedConditions:
         facts = CallFacts(f"{rule.name}()", rule.file, self.settings.project.namespace, "", (), self.run_started_at)
         values = {
             "name": rule.name,
-            "arguments": {word: _as_json(value) for word, value in rule.arguments},
+            "arguments": {word: argument_as_json(value) for word, value in rule.arguments},
             "facts": facts.document(),
         }
         try:
@@ -83,15 +81,3 @@ class SandboxedConditions:
             return QueryError(error.message, where=error.where or begin, remedy=error.remedy)
         except CallRefusedError as error:
             return QueryError(f"{rule.name}: {error.details}", where=begin)
-
-
-def _as_json(value: Argument) -> Any:
-    if isinstance(value, ColumnName):
-        return {"column": quote(value.name)}
-    if isinstance(value, tuple):
-        return [_as_json(one) for one in value]
-    if isinstance(value, Decimal):
-        return {"decimal": str(value)}
-    if isinstance(value, timedelta):
-        return {"seconds": value.total_seconds()}
-    return value

@@ -12,13 +12,14 @@ from tidegate.config import Settings
 from tidegate.errors import PythonCodeError, QueryError
 from tidegate.names import quote
 from tidegate.project.lib_functions import LibFunction
+from tidegate.python_models.api_without_inputs import api_without_inputs
 from tidegate.python_models.arrow_rows import frame_of_file, frame_of_rows
 from tidegate.python_models.code_runner import loaded_code
 from tidegate.python_models.model_api import CallFacts
 from tidegate.python_models.run_sandbox import RunSandbox
 from tidegate.python_models.sandbox.sandbox_job import RefuseCalls, SandboxJob
 from tidegate.python_models.stored_rows import StoredRows
-from tidegate.python_models.table_function import api_of_function, call_function, call_version
+from tidegate.python_models.table_function import call_function, call_version
 from tidegate.python_models.trusted_model import raised_in_process
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class FunctionCalls:
         return version
 
     def _loaded(self, function: LibFunction) -> Any:
-        api = api_of_function(self._facts(function), self.log)
+        api = api_without_inputs(self._facts(function), self.log)
         return loaded_code(function.file, function.source, api, self.log)
 
     def _trusted_rows(self, function: LibFunction, read: FunctionRead, session: SparkSession) -> DataFrame:

@@ -31,7 +31,7 @@ def note_lines(file: str) -> None:
     LogicalPlan.__init__ = noted
 
 
-def analyze(frame: Any, file: str) -> None:
+def analyze(frame: Any) -> None:
     """Raises what Spark says of the plan, with its line."""
     try:
         frame.schema  # noqa: B018 - it is computed

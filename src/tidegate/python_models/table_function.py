@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from tidegate.python_models.api_without_inputs import api_without_inputs
+from tidegate.python_models.arrow_pieces import frames_of
 from tidegate.python_models.code_runner import CodeFailure, line_of, loaded_code
-from tidegate.python_models.model_api import CallFacts, ModelApi
+from tidegate.python_models.model_api import CallFacts
 from tidegate.python_models.returned_value import is_spark_frame, rows_of
 from tidegate.python_models.sandbox.link import FrameKind, Link, LinkFrame
 from tidegate.python_models.sandbox.sandbox_job import SandboxJob
@@ -17,7 +19,7 @@ from tidegate.python_models.sandbox.sandbox_job import SandboxJob
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["api_of_function", "call_function", "call_version", "run_function_job"]
+__all__ = ["call_function", "call_version", "run_function_job"]
 
 _ROWS = (
     "Return rows as dictionaries or tuples, a pandas DataFrame, a PyArrow Table, or a generator of rows or of"
@@ -27,38 +29,15 @@ _ROWS = (
 
 def run_function_job(job: SandboxJob, link: Link) -> Iterator[LinkFrame]:
     """Values: `name`, `arguments`, `columns`, `facts`, and `version` where that is asked for instead of the rows."""
-    from tidegate.python_models.model_job import pieces_of  # a job of a model imports this module too
-
-    def log(message: str) -> None:
-        link.send(FrameKind.LOG, {"message": message})
-
     values = job.values
-    api = api_of_function(CallFacts.of(values["facts"]), log)
-    with loaded_code(job.file, job.source, api, log) as module:
+    api = api_without_inputs(CallFacts.of(values["facts"]), link.log)
+    with loaded_code(job.file, job.source, api, link.log) as module:
         if values.get("version"):
             version = call_version(module.__dict__, values["arguments"])
             yield LinkFrame(FrameKind.RESULT, {"kind": "value", "value": version}, b"")
             return
         rows = call_function(module.__dict__, values["name"], values["arguments"], values["columns"])
-        for piece in pieces_of(rows, None):
-            yield LinkFrame(FrameKind.DATA, {}, piece)
-    yield LinkFrame(FrameKind.RESULT, {"kind": "arrow"}, b"")
-
-
-class _NoInputs:
-    def __init__(self, log: Callable[[str], None]) -> None:
-        self.log = log
-
-    def frame(self, handle: str) -> Any:
-        raise CodeFailure("a table function reads no tables of the project", remedy="Join its rows in the model.")
-
-    def sql(self, text: str) -> Any:
-        return self.frame(text)
-
-
-def api_of_function(facts: CallFacts, log: Callable[[str], None]) -> ModelApi:
-    """`tg.var`, `tg.log` and `tg.run_started_at`; nothing to read."""
-    return ModelApi(facts, _NoInputs(log))
+        yield from frames_of(rows, None)
 
 
 def call_function(

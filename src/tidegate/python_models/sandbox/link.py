@@ -78,6 +78,10 @@ class Link:
             if body:
                 self._socket.sendall(body)
 
+    def log(self, message: str) -> None:
+        """A line of a job's log."""
+        self.send(FrameKind.LOG, {"message": message})
+
     def receive(self) -> LinkFrame | None:
         """None where the other side is gone. Raises FrameTooLargeError, and ValueError for what is no frame."""
         lengths = self._read(_LENGTHS.size)
