@@ -209,6 +209,14 @@ class Compiled:
         parts = key.split(".")
         return self.models.get(TableName(*parts)) if len(parts) == 3 else None
 
+    def runs_in_sandbox(self, table: TableName) -> bool:
+        """Whether building and checking it runs Python of the project that is not trusted."""
+        model = self.models[table]
+        files = [self.project.functions[read.name.lower()].file for read in model.functions]
+        files += [model.model.file] if model.code is not None else []
+        files += [check.file for check in model.checks if check.file.endswith(".py")]
+        return not all(map(self.settings.sandbox.is_trusted, files))
+
     def ingestions(self, tables: Collection[TableName]) -> Mapping[TableName, Ingestion]:
         """The contracts whose sources fill some of these bronze tables; files that are pushed need no reading."""
         stages = {table: self.models[table].model.stage for table in sorted(tables)}

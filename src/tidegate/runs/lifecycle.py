@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from tidegate.compiler import DiagnosticSeverity, compile_from_disk
-from tidegate.compiler.compiled import BoundQuery, Compiled, CompiledModel, RunValues
+from tidegate.compiler.compiled import BoundQuery, Compiled, RunValues
 from tidegate.config import Settings
 from tidegate.errors import FailureKind, ProjectError, RunCancelledError, TidegateError
 from tidegate.failures import kind_of
@@ -104,6 +104,7 @@ class _Run:
         self.ledger = Ledger.of(store, registered.record, clock, settings.sources)
         self.earlier = EarlierTry.of(store, registered.record)
         self.cancellation = cancellation
+        self.sandbox = RunSandbox(settings)
         self._emitting = threading.Lock()
         self._failure_reported = False
         self.heartbeat = Heartbeat(self.record, store, clock, self._cancel_on_request, self._halt)
@@ -119,7 +120,8 @@ class _Run:
                 self.heartbeat.start()
                 self.cancellation.orderly = False
                 self.cancellation.check()
-                self._run_phases()
+                with contextlib.closing(self.sandbox):
+                    self._run_phases()
         except BaseException as error:
             with without_signals():
                 self.heartbeat.stop()
@@ -141,10 +143,6 @@ class _Run:
         return error
 
     def _run_phases(self) -> None:
-        with contextlib.closing(RunSandbox(self.settings)) as sandbox:
-            self._run_in(sandbox)
-
-    def _run_in(self, sandbox: RunSandbox) -> None:
         for other in interrupted_runs(self.store.reader(), self.record, self.clock.now()):
             again = f"tidegate run --resume {other}"
             self._log(f"{other} was interrupted; to resume it: {again}")
@@ -153,7 +151,7 @@ class _Run:
             selected = self._select(compiled, catalog)
             self.watch.choose(partial(_chosen, compiled))
             not_read = self._ingest(compiled, selected, catalog)
-            versions = self._versions(compiled, selected, sandbox)
+            versions = self._versions(compiled, selected)
             request = plan_request(self.options, self.started_at, versions)
             query = partial(self._query, compiled)
             plan = make_plan(compiled, selected, BranchView(catalog, MAIN), request, query)
@@ -170,13 +168,13 @@ class _Run:
                 raise failure
             self._nothing_to_do(plan, compiled, catalog)
         else:
-            self._build(compiled, catalog, plan, sources, {**unreadable, **not_read}, sandbox, versions)
+            self._build(compiled, catalog, plan, sources, {**unreadable, **not_read}, versions)
 
-    def _versions(self, compiled: Compiled, selected: Collection[TableName], sandbox: RunSandbox) -> Mapping[str, str]:
+    def _versions(self, compiled: Compiled, selected: Collection[TableName]) -> Mapping[str, str]:
         return versions_of_functions(
             compiled,
             selected,
-            sandbox,
+            self.sandbox,
             self.started_at.isoformat(),
             self.options.vars,
             self._log,
@@ -290,23 +288,16 @@ class _Run:
         plan: Plan,
         sources: frozenset[str],
         unreadable: Mapping[TableName, TidegateError],
-        sandbox: RunSandbox,
         versions: Mapping[str, str],
     ) -> None:
-        steps = [step for step in plan.steps if step.decision.run_type is not RunType.SKIP]
-        if any(self._is_sandboxed(compiled, compiled.models[step.table]) for step in steps):
-            sandbox.start()  # beside Spark
+        built = [step.table for step in plan.steps if step.decision.run_type is not RunType.SKIP]
+        if any(map(compiled.runs_in_sandbox, built)):
+            self.sandbox.start()  # beside Spark
         with self.phases.timed("branch_creation"):
             require_writable(self.settings.lake)
             builder = self._builder
         with readable(self.settings, sources) as conf:
-            self._build_on_branch(compiled, catalog, plan, builder, sandbox, versions, conf, unreadable)
-
-    def _is_sandboxed(self, compiled: Compiled, model: CompiledModel) -> bool:
-        files = [compiled.project.functions[read.name.lower()].file for read in model.functions]
-        files += [model.model.file] if model.code is not None else []
-        files += [check.file for check in model.checks if check.file.endswith(".py")]
-        return not all(map(self.settings.sandbox.is_trusted, files))
+            self._build_on_branch(compiled, catalog, plan, builder, versions, conf, unreadable)
 
     def _build_on_branch(
         self,
@@ -314,7 +305,6 @@ class _Run:
         catalog: BranchCatalog,
         plan: Plan,
         builder: Builder,
-        sandbox: RunSandbox,
         versions: Mapping[str, str],
         source_conf: Mapping[str, str],
         unreadable: Mapping[TableName, TidegateError],
@@ -334,7 +324,7 @@ class _Run:
             publish_mode=self.branch.mode,
             emit=self.emit,
             builder=builder,
-            sandbox=sandbox,
+            sandbox=self.sandbox,
             versions=versions,
             vars=dict(self.options.vars),
             source_conf=source_conf,
