@@ -12,6 +12,7 @@ import pytest
 
 import tidegate
 from tidegate.errors import PythonCodeError, QueryError
+from tidegate.python_models.api_without_inputs import api_without_inputs
 from tidegate.python_models.code_runner import (
     CodeFailure,
     call_model,
@@ -138,6 +139,14 @@ def test_an_input_that_is_not_declared() -> None:
         run("result = tg.ref('silver.' + 'customers')")
     assert caught.value.remedy is not None
     assert "# @depends_on: silver.customers" in caught.value.remedy
+
+
+@pytest.mark.parametrize("name", ["ref", "changes", "landing_zone", "sql", "this"])
+def test_functions_and_checks_read_no_tables(name: str) -> None:
+    api = api_without_inputs(replace(FACTS, model="gam_report()", handles=()), log=print)
+    arguments = () if name == "this" else ("silver.orders",)
+    with pytest.raises(QueryError, match=rf"^tg.{name}: gam_report\(\) reads no tables of the project$"):
+        getattr(api, name)(*arguments)
 
 
 def test_prints_and_logs_are_lines() -> None:

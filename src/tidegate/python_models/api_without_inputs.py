@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tidegate.python_models.code_runner import CodeFailure
+from tidegate.errors import QueryError
+from tidegate.python_inputs import ReadKind
 from tidegate.python_models.model_api import CallFacts, ModelApi
 
 __all__ = ["api_without_inputs"]
@@ -13,16 +14,30 @@ __all__ = ["api_without_inputs"]
 
 def api_without_inputs(facts: CallFacts, log: Callable[[str], None]) -> ModelApi:
     """`tg.var`, `tg.log` and `tg.run_started_at`."""
-    return ModelApi(facts, _NoInputs(facts.model, log))
+    return _ApiWithoutInputs(facts, _LogAlone(log))
 
 
-class _NoInputs:
-    def __init__(self, name: str, log: Callable[[str], None]) -> None:
-        self._name = name
+class _LogAlone:
+    def __init__(self, log: Callable[[str], None]) -> None:
         self.log = log
 
     def frame(self, handle: str) -> Any:
-        raise CodeFailure(f"{self._name} reads no tables of the project", remedy="Read them in a model.")
+        raise LookupError(handle)
 
     def sql(self, text: str) -> Any:
-        return self.frame(text)
+        raise LookupError(text)
+
+
+class _ApiWithoutInputs(ModelApi):
+    def this(self) -> Any:
+        return self._read(ReadKind.THIS, "")
+
+    def sql(self, query: str) -> Any:
+        raise self._refusal("tg.sql")
+
+    def _read(self, kind: ReadKind, name: str) -> Any:
+        raise self._refusal(f"tg.{kind}")
+
+    def _refusal(self, call: str) -> QueryError:
+        message = f"{call}: {self._facts.model} reads no tables of the project"
+        return QueryError(message, remedy="Read them in a model, and give what is needed as arguments.")

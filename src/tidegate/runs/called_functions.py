@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING
 
 from tidegate.compiler.compiled import Compiled
-from tidegate.errors import PythonCodeError
+from tidegate.errors import PythonCodeError, SandboxDiedError, SandboxMissingError
 from tidegate.names import TableName
 from tidegate.python_models.run_sandbox import RunSandbox
 from tidegate.runs.context import RunContext
@@ -44,7 +44,7 @@ def versions_of_functions(
 ) -> Mapping[str, str]:
     """By call, which state of its data it gives now, for functions that say so. `given`: variables of the command line.
 
-    A call whose arguments depend on the run is not asked; neither is one known that fails here: its model runs.
+    Calls whose arguments depend on the run are not asked. One that fails is left out: its model runs and reports it.
     """
     functions = compiled.project.functions
     models = (compiled.models[table] for table in selected)
@@ -61,7 +61,7 @@ def versions_of_functions(
     for key, read in sorted(asked.items()):
         try:
             version = calls.version(read)
-        except PythonCodeError as error:
+        except (PythonCodeError, SandboxDiedError, SandboxMissingError) as error:
             log(f"the version of {key} is not known: {error.message}")
             continue
         if version is not None:
