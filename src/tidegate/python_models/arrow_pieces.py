@@ -13,6 +13,9 @@ from tidegate.python_models.stored_rows import StoredRows
 
 __all__ = ["frames_of"]
 
+_LONGEST_PIECE = 1 << 20
+"""A frame of the link has a longest length."""
+
 
 def frames_of(rows: Any, line: int | None) -> Iterator[LinkFrame]:
     """DATA frames, as the batches come, and the RESULT. `line`: where the code begins that returned the rows."""
@@ -24,12 +27,20 @@ def frames_of(rows: Any, line: int | None) -> Iterator[LinkFrame]:
         schema = stored.schema.with_metadata({**(rows.schema.metadata or {}), LINE: str(line or "").encode()})
         with pa.ipc.new_stream(pa.PythonFile(sink, mode="w"), schema) as writer:
             for batch in stored:
-                writer.write_batch(batch)
-                yield from sink.take()
+                for part in _parts(batch):
+                    writer.write_batch(part)
+                    yield from sink.take()
     except QueryError as error:
         raise CodeFailure(error.message, line, error.remedy) from error
     yield from sink.take()
     yield LinkFrame(FrameKind.RESULT, {"kind": "arrow"}, b"")
+
+
+def _parts(batch: Any) -> Iterator[Any]:
+    """A batch of pandas has all rows, and one of a few rows is written without holding them twice."""
+    rows = max(1, batch.num_rows * _LONGEST_PIECE // max(1, batch.nbytes))
+    for start in range(0, batch.num_rows, rows):
+        yield batch.slice(start, rows)
 
 
 class _PieceSink:
@@ -45,8 +56,9 @@ class _PieceSink:
 
     def take(self) -> Iterator[LinkFrame]:
         pieces, self._pieces = self._pieces, []
-        if pieces:
-            yield LinkFrame(FrameKind.DATA, {}, b"".join(pieces))
+        whole = memoryview(b"".join(pieces))
+        for start in range(0, len(whole), _LONGEST_PIECE):
+            yield LinkFrame(FrameKind.DATA, {}, bytes(whole[start : start + _LONGEST_PIECE]))
 
     def flush(self) -> None:
         pass

@@ -102,6 +102,19 @@ def test_each_limit_ends_the_job_alone_with_advice(sandbox: Sandbox, name: str) 
     assert run_script(sandbox, "result = 1") == 1
 
 
+@pytest.mark.parametrize(
+    ("source", "advice"),
+    [
+        ("open('/etc/passwd')", 'trusted = ["models/silver/x.py"]'),
+        ("import socket\nsocket.gethostbyname('example.com')", "no network"),
+        ("import no_such_package", "Install the package"),
+    ],
+)
+def test_what_is_outside_is_named(sandbox: Sandbox, source: str, advice: str) -> None:
+    error = failure(sandbox, source)
+    assert (error.reason, advice in (error.remedy or "")) == ("exception", True)
+
+
 def test_the_clock_ends_a_job_that_only_waits(sandbox: Sandbox) -> None:
     error = failure(sandbox, "import time\ntime.sleep(1000)", timeout=timedelta(seconds=0.2))
     assert (error.reason, error.kind) == ("timeout", FailureKind.TIMEOUT)

@@ -56,7 +56,10 @@ def failure_of(job: SandboxJob, end: JobEnd, section: SandboxSection, timeout: t
             remedy=remedy.format(**values),
         )
     if end.failure is not None:
-        return raised_by(job, end.failure)
+        error = raised_by(job, end.failure)
+        if error.remedy is None and printable(end.failure.get("exception"), 200).endswith(_OUTSIDE):
+            error.remedy = _NO_OUTSIDE.format(file=job.file)
+        return error
     return SandboxDiedError(
         f"The sandbox ended before {job.file} did, and reported nothing",
         remedy="Run again; if it repeats, the system may be out of memory.",
@@ -107,6 +110,17 @@ _LIMITS = {
 }
 
 
+_OUTSIDE = ("FileNotFoundError", "PermissionError", "ConnectionError", "ConnectError", "URLError", "gaierror")
+_NO_OUTSIDE = (
+    "In the sandbox there are no files of this machine and no network. Read files with tg.landing_zone; or trust the"
+    ' code: trusted = ["{file}"] in [sandbox].'
+)
+_ADVICE = {
+    "ModuleNotFoundError": "Install the package into the Python that runs Tidegate. Files of the project cannot be"
+    " imported.",
+}
+
+
 def _reason(end: JobEnd, section: SandboxSection) -> str:
     if end.stopped is not None:
         return end.stopped
@@ -139,7 +153,7 @@ def raised_by(job: SandboxJob, failure: Mapping[str, Any]) -> PythonCodeError:
         line=_line(failure),
         traceback=printable(failure.get("traceback"), _LONGEST_TRACEBACK),
         where=_where(job, failure),
-        remedy=printable(failure.get("remedy"), _LONGEST_MESSAGE) or None,
+        remedy=printable(failure.get("remedy"), _LONGEST_MESSAGE) or _ADVICE.get(name),
     )
 
 
