@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["checked_table", "rewritten"]
+__all__ = ["CheckedStream", "checked_table", "rewritten"]
 
 _MOST_COLUMNS = 10_000
 """With those inside of others."""
@@ -26,6 +27,8 @@ _VALUES_PER_BYTE = 8
 
 _VALUES_OF_NOTHING = 1 << 20
 """Values that may be there without bytes: a column that is NULL in each row has none."""
+
+_TOO_MANY = "it has more values than bytes for them"
 
 _HEADER, _COMPRESSION = 2, 3
 """Fields of the tables Message and RecordBatch in Arrow's flatbuffers."""
@@ -47,45 +50,71 @@ def checked_table(data: pyarrow.Buffer) -> pyarrow.Table:
     """Takes no memory beside `data`, in which the table's values stay. Raises ValueError."""
     import pyarrow as pa
 
-    try:
-        schema = pa.ipc.open_stream(pa.BufferReader(data)).schema
-        if sum(_nodes(pa, field.type) for field in schema) > _MOST_COLUMNS:
-            raise ValueError(f"it has more than {_MOST_COLUMNS} columns")
-        batches = list(_batches(pa, data, schema))
-        return pa.Table.from_batches(batches, schema)
-    except (pa.ArrowException, OSError, struct.error, IndexError, RecursionError, MemoryError) as error:
-        raise ValueError(f"it is no Arrow data: {str(error)[:500]}") from error
+    checked = CheckedStream(pa.BufferReader(data))
+    batches, values = [], 0
+    for batch in checked:
+        values += sum(map(len, _with_children(pa, batch.columns)))
+        if values > _VALUES_PER_BYTE * data.size + _VALUES_OF_NOTHING:
+            raise ValueError(_TOO_MANY)
+        batches.append(batch)
+    return pa.Table.from_batches(batches, checked.schema)
 
 
-def _batches(pa: Any, data: pyarrow.Buffer, schema: pyarrow.Schema) -> Iterator[pyarrow.RecordBatch]:
-    messages = pa.ipc.MessageReader.open_stream(pa.BufferReader(data))
-    values, first = 0, True
-    while True:
-        try:
-            message = messages.read_next_message()
-        except StopIteration:
-            return
-        if message.type != ("schema" if first else "record batch"):
-            raise ValueError(f"a message of kind {message.type}")
-        if not first:
-            if _is_compressed(message.metadata):
-                raise ValueError("a batch is compressed")
-            batch = _batch(pa, message, schema)
-            values += sum(len(array) for array in _with_children(pa, batch.columns))
-            if values > _VALUES_PER_BYTE * data.size + _VALUES_OF_NOTHING:
-                raise ValueError("it has more values than bytes for them")
-            batch.validate(full=True)
+class CheckedStream:
+    """The batches of a stream as they come. Raises ValueError."""
+
+    def __init__(self, source: Any) -> None:
+        import pyarrow as pa
+
+        self._pa: Any = pa
+        with _as_value_errors(pa):
+            self._messages: Any = pa.ipc.MessageReader.open_stream(source)
+            schema = self._next("schema")
+            if schema is None:
+                raise ValueError("it is empty")
+            self.schema = pa.ipc.read_schema(schema)
+            if sum(_nodes(pa, field.type) for field in self.schema) > _MOST_COLUMNS:
+                raise ValueError(f"it has more than {_MOST_COLUMNS} columns")
+
+    def __iter__(self) -> Iterator[pyarrow.RecordBatch]:
+        while True:
+            with _as_value_errors(self._pa):
+                message = self._next("record batch")
+                if message is None:
+                    return
+                batch = self._batch(message)
             yield batch
-        first = False
+
+    def _next(self, kind: str) -> Any:
+        try:
+            message = self._messages.read_next_message()
+        except StopIteration:
+            return None
+        if message.type != kind:
+            raise ValueError(f"a message of kind {message.type}")
+        return message
+
+    def _batch(self, message: Any) -> pyarrow.RecordBatch:
+        if _is_compressed(message.metadata):
+            raise ValueError("a batch is compressed")
+        batch, size = self._pa.ipc.read_record_batch(message, self.schema), message.body.size
+        batch.validate()
+        buffers = [buffer for array in batch.columns for buffer in array.buffers() if buffer is not None]
+        if sum(buffer.size for buffer in buffers) > size or _overlap(buffers):
+            raise ValueError("its buffers overlap")
+        values = sum(map(len, _with_children(self._pa, batch.columns)))
+        if values > _VALUES_PER_BYTE * size + _VALUES_OF_NOTHING:
+            raise ValueError(_TOO_MANY)
+        batch.validate(full=True)
+        return batch
 
 
-def _batch(pa: Any, message: Any, schema: pyarrow.Schema) -> pyarrow.RecordBatch:
-    batch = pa.ipc.read_record_batch(message, schema)
-    batch.validate()
-    buffers = [buffer for array in batch.columns for buffer in array.buffers() if buffer is not None]
-    if sum(buffer.size for buffer in buffers) > message.body.size or _overlap(buffers):
-        raise ValueError("its buffers overlap")
-    return batch
+@contextmanager
+def _as_value_errors(pa: Any) -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, OSError, struct.error, IndexError, RecursionError, MemoryError, TypeError) as error:
+        raise ValueError(f"it is no Arrow data: {str(error)[:500]}") from error
 
 
 def _overlap(buffers: list[Any]) -> bool:

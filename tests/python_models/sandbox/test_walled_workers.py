@@ -136,3 +136,38 @@ def test_a_bomb_fails_its_query_alone(walled: SparkSession, name: str) -> None:
     with pytest.raises(Exception, match=r"MemoryError|crashed|EOF|BlockingIOError|unexpectedly"):
         walled.range(0, 1, 1, 1).select(bomb("id")).collect()
     assert rows(walled.range(1).select(same("id"))) == [(0,)]
+
+
+def test_arrow_data_that_leads_out_of_its_buffers_does_not_reach_the_jvm(walled: SparkSession) -> None:
+    """The JVM would read its own memory there, and crash or give it to the function's query."""
+
+    def leaks(batches):
+        import struct
+        import sys
+
+        import pyarrow as pa
+
+        frame = sys._getframe()
+        while "outfile" not in frame.f_locals:
+            frame = frame.f_back
+        texts = pa.StructArray.from_arrays([pa.array(["thirteen signs"], pa.large_string())], ["a"])
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, pa.schema({"_0": texts.type})) as writer:
+            writer.write_batch(pa.record_batch({"_0": texts}))
+        stream = sink.getvalue().to_pybytes().replace(struct.pack("<qq", 0, 14), struct.pack("<qq", 0, 300_000))
+        end = struct.pack("!i5q", -3, 0, 0, 0, 0, 0) + struct.pack("!iii", -1, 0, -4)
+        frame.f_locals["outfile"].write(struct.pack("!i", -6) + stream + end)
+        frame.f_locals["outfile"].flush()
+        list(batches)
+        yield from ()
+
+    with pytest.raises(Exception, match=r"crashed|EOF|unexpectedly"):
+        walled.range(0, 1, 1, 1).mapInArrow(leaks, "a string").collect()
+
+
+def test_many_rows_of_every_type_pass(walled: SparkSession) -> None:
+    made = walled.range(0, 20_000, 1, 1).selectExpr(
+        "id", "CAST(id AS STRING) AS s", "array(id, NULL) AS l", "map('k', id) AS m", "named_struct('x', id / 2) AS t",
+        "CAST(id AS DECIMAL(20, 2)) AS d", "timestamp_micros(id) AS at", "if(id % 2 = 0, NULL, id) AS n",
+    )  # fmt: skip
+    assert made.mapInArrow(lambda batches: batches, made.schema).exceptAll(made).count() == 0

@@ -116,6 +116,20 @@ class WallPlan:
         self._raise("seccomp", lambda: apply_seccomp(os.getpid(), self.forks))
         _clear_environment(folder)
 
+    def enter_relay(self, warden: int, keep: Sequence[int]) -> None:
+        """For a process that reads what a job sends, and runs nothing of it. Raises WallError."""
+        _close_all_but(keep)
+        if "user" in self.walls:
+            self._raise("user", lambda: privileges.become(privileges.unused_user()))
+        privileges.die_with_parent()
+        if os.getppid() != warden:
+            os._exit(1)
+        self._raise("capabilities", privileges.drop_capabilities)
+        privileges.clear_dumpable()
+        self._raise("landlock", lambda: apply_landlock(self.readable, [], DEVICES))
+        self._raise("limits", lambda: apply_limits(self.limits, memory_in_use(), None))
+        self._raise("seccomp", lambda: apply_seccomp(os.getpid(), False))
+
     def kill_rest(self) -> None:
         """What a job without a process namespace left behind, after its init has ended."""
         if self._proc is None:

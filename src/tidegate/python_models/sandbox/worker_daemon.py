@@ -29,6 +29,7 @@ from tidegate.python_models.sandbox.resource_limits import JobLimits
 from tidegate.python_models.sandbox.wall_trial import find_walls, missing_protection
 from tidegate.python_models.sandbox.walls import WallPlan
 from tidegate.python_models.sandbox.warden import Guarded, guard, guard_job
+from tidegate.python_models.sandbox.worker_relay import relay
 
 __all__ = ["main"]
 
@@ -156,11 +157,24 @@ class _Daemon:
             os.dup2(2, 1)
             os.close(nothing)
             if self._greet(connection):
-                watched = connection.dup()
-                guarded = Guarded(connection, self._work, watched, _POLLRDHUP, _report)
+                guarded = Guarded(self._relayed(connection), self._work, connection, _POLLRDHUP, _report)
                 guard(replace(self._plan, scratch=scratch), guarded, daemon)
         finally:
             os._exit(1)
+
+    def _relayed(self, connection: socket.socket) -> socket.socket:
+        """The worker's end of a link whose other end is a process that reads what it sends."""
+        ours, theirs = socket.socketpair()
+        warden = os.getpid()
+        if os.fork() == 0:
+            theirs.close()
+            try:
+                self._plan.enter_relay(warden, keep=[ours.fileno(), connection.fileno()])
+                relay(connection, ours)
+            finally:
+                os._exit(1)
+        ours.close()
+        return theirs
 
     def _greet(self, connection: socket.socket) -> bool:
         """Before any wall and any function: the JVM learns the number, and shows that it knows the secret."""
