@@ -30,7 +30,7 @@ _MOST_ACCUMULATORS = 1000
 _PART = 1 << 20
 
 
-class _NonsenseError(Exception):
+class _NoAnswerOfAWorkerError(Exception):
     pass
 
 
@@ -88,12 +88,12 @@ class _Answers:
             elif number == _END_OF_DATA:
                 self._accumulators()
             elif number != _END_OF_STREAM:
-                raise _NonsenseError(f"{number} is no length")
+                raise _NoAnswerOfAWorkerError(f"{number} is no length")
 
     def _accumulators(self) -> None:
         count = self._number()
         if not 0 <= count <= _MOST_ACCUMULATORS:
-            raise _NonsenseError(f"{count} accumulators")
+            raise _NoAnswerOfAWorkerError(f"{count} accumulators")
         for _ in range(count):
             self._bytes(self._number(), _LONGEST_MESSAGE)
 
@@ -112,7 +112,7 @@ class _Answers:
 
     def _bytes(self, length: int, longest: int) -> None:
         if not 0 <= length <= longest:
-            raise _NonsenseError(f"a length of {length}")
+            raise _NoAnswerOfAWorkerError(f"a length of {length}")
         while length:
             piece = self._exactly(min(length, _PART))
             self.write(piece)
@@ -128,7 +128,7 @@ class _Answers:
 
     def read(self, length: int) -> bytes:
         if not 0 <= length <= _LONGEST_PIECE:
-            raise _NonsenseError(f"a length of {length}")
+            raise _NoAnswerOfAWorkerError(f"a length of {length}")
         if len(self._held) < length:
             pieces, missing = [self._held], length - len(self._held)
             while missing > 0:
