@@ -173,7 +173,7 @@ def test_no_folder_of_a_job_is_left(sandbox: Sandbox, tmp_path: Path) -> None:
     with own_sandbox(tmp_path) as own:
         run_script(own, "open('x', 'w').write('x')")
         folder = own._zygote.folder  # type: ignore[union-attr]
-        assert sorted(path.name for path in folder.iterdir()) == ["canary", "messages.log", "root", "trial"]
+        assert sorted(path.name for path in folder.iterdir()) == ["canary", "messages.log", "root", "scratch"]
 
 
 def _inside(zygote: int) -> list[int]:

@@ -10,9 +10,7 @@ from typing import Any
 
 from tidegate.python_models.sandbox.sandbox_job import SandboxJob
 
-__all__ = ["FAILURE_KINDS", "describe_failure", "show_source"]
-
-FAILURE_KINDS = ("exception", "memory", "processes", "file_size", "local_rows")
+__all__ = ["describe_failure", "show_source"]
 
 _LONGEST_MESSAGE = 4_000
 _LONGEST_TRACEBACK = 40_000
@@ -40,15 +38,15 @@ def describe_failure(error: BaseException, job: SandboxJob) -> dict[str, Any]:
 
 
 def _described(error: BaseException, kind: str, job: SandboxJob) -> dict[str, Any]:
-    told = traceback.TracebackException.from_exception(error, limit=None)
-    _trim(told, job, 0)
+    report = traceback.TracebackException.from_exception(error, limit=None)
+    _trim(report, job, 0)
     return {
         "kind": kind,
         "exception": _name(type(error)),
         "message": str(error)[:_LONGEST_MESSAGE],
         "line": _line(error, job) or getattr(error, "line", None),
         "remedy": getattr(error, "remedy", None),
-        "traceback": "".join(told.format(chain=True))[-_LONGEST_TRACEBACK:],
+        "traceback": "".join(report.format(chain=True))[-_LONGEST_TRACEBACK:],
     }
 
 
@@ -82,17 +80,17 @@ def _line(error: BaseException, job: SandboxJob) -> int | None:
     return line
 
 
-def _trim(told: traceback.TracebackException | None, job: SandboxJob, depth: int) -> None:
+def _trim(report: traceback.TracebackException | None, job: SandboxJob, depth: int) -> None:
     """Leave out what was called before the user's file, and Tidegate's own lines after it."""
-    if told is None:
+    if report is None:
         return
-    frames = list(told.stack)
+    frames = list(report.stack)
     first = next((place for place, frame in enumerate(frames) if frame.filename == job.file), len(frames))
     kept = [frame for frame in frames[first:] if not frame.filename.startswith((_PACKAGE, "<frozen "))]
-    told.stack[:] = kept
+    report.stack[:] = kept
     if depth == _MOST_CAUSES:
-        told.__cause__ = told.__context__ = None
+        report.__cause__ = report.__context__ = None
         return
-    _trim(told.__cause__, job, depth + 1)
-    if told.__context__ is not told.__cause__:
-        _trim(told.__context__, job, depth + 1)
+    _trim(report.__cause__, job, depth + 1)
+    if report.__context__ is not report.__cause__:
+        _trim(report.__context__, job, depth + 1)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tidegate.amounts import size
 from tidegate.python_models.sandbox.link import FrameKind, FrameTooLargeError, Link, LinkFrame
 from tidegate.python_models.sandbox.printable_text import printable
 from tidegate.python_models.sandbox.sandbox_job import CallHandler, CallRefusedError, JobResult, SandboxJob
@@ -43,7 +44,7 @@ class JobEnd:
     """The wall that could not be put up."""
 
     process: Mapping[str, Any] = field(default_factory=dict)
-    """What the warden reported: `signal`, `code`, `cpu`, `memory`, `output`."""
+    """What the warden reported: `signal`, `code`, `cpu`, `memory`, `output`, `dropped`."""
 
 
 class JobRun:
@@ -86,7 +87,7 @@ class JobRun:
             self._status.close()
         if self._watch_error is not None:
             raise self._watch_error
-        self._log.finish()
+        self._log.finish(self._end.process.get("dropped", 0))
         return self._end
 
     def _converse(self, job: SandboxJob, calls: CallHandler) -> None:
@@ -153,14 +154,14 @@ class JobRun:
 
     def _keep_watch(self, calls: CallHandler, deadline: float | None, cancelled: Callable[[], bool] | None) -> None:
         try:
-            self._watch(calls, deadline, cancelled)
+            self._watch(deadline, cancelled)
         except BaseException as error:  # of `on_log` or `cancelled`: without a watch nothing may run on
             self._watch_error = error
             self._kill()
         while not self._answered.wait(_TICK_SECONDS):  # no one waits for the answer of a call that goes on
             calls.interrupt()
 
-    def _watch(self, calls: CallHandler, deadline: float | None, cancelled: Callable[[], bool] | None) -> None:
+    def _watch(self, deadline: float | None, cancelled: Callable[[], bool] | None) -> None:
         """Until the warden has ended, which it does last."""
         poll = select.poll()
         poll.register(self._status_socket, select.POLLIN)
@@ -257,7 +258,10 @@ class _BoundedLog:
             self._text += len(message)
             self._on_log(message)
 
-    def finish(self) -> None:
+    def finish(self, dropped_bytes: int) -> None:
+        """`dropped_bytes`: of what it printed, those that never came here."""
+        if dropped_bytes:
+            self._on_log(f"… and {size(dropped_bytes)} more that are not shown: it printed too much")
         if self._dropped:
             self._on_log(f"… and {self._dropped} more lines that are not shown: it logged too much")
 

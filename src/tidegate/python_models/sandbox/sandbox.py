@@ -34,9 +34,9 @@ PRELOADED = (
 """What a job finds imported."""
 
 _TRUST = (
-    'Use a Linux system that allows user namespaces or Landlock; or, if you trust the code, set `mode = "trusted"` '
+    "Use a Linux system that allows user namespaces or Landlock; or, if you trust the code, set"
+    ' `mode = "trusted"` in [sandbox], which runs it inside Tidegate\'s own process.'
 )
-_TRUST += "in [sandbox], which runs it inside Tidegate's own process."
 
 
 class Sandbox:

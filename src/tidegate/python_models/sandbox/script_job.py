@@ -1,4 +1,4 @@
-"""The smallest kind of job: a script whose global `result` is JSON, or bytes that are handed over as Arrow data."""
+"""The smallest kind of job, to try the walls: a script whose global `result` is JSON, or bytes instead of rows."""
 
 from __future__ import annotations
 

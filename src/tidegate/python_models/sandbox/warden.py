@@ -16,7 +16,6 @@ import select
 import signal
 import socket
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -113,7 +112,7 @@ class _Warden:
         for descriptor in (news, output):
             poll.register(descriptor, select.POLLIN)
         poll.register(self._guarded.watched, self._guarded.events)
-        heard = b""
+        rest = b""
         while True:
             for descriptor, _ in poll.poll():
                 if descriptor == output:
@@ -124,8 +123,8 @@ class _Warden:
                         return
                 elif descriptor == news:
                     piece = os.read(news, 1 << 16)
-                    heard += piece
-                    *lines, heard = heard.split(b"\n")
+                    rest += piece
+                    *lines, rest = rest.split(b"\n")
                     for line in lines:
                         self._take(json.loads(line))
                     if not piece:
@@ -187,9 +186,9 @@ def _be_init(plan: WallPlan, guarded: Guarded, news: int, output: int) -> NoRetu
             "cpu": usage.ru_utime + usage.ru_stime,
             "memory": usage.ru_maxrss * 1024,
         }
-        _tell(news, ended)
+        _send(news, ended)
     except WallError as error:
-        _tell(news, {"wall": error.wall, "why": error.why})
+        _send(news, {"wall": error.wall, "why": error.why})
     finally:
         os._exit(0)
 
@@ -204,7 +203,6 @@ def _wait(job: int) -> tuple[int, Any]:
 def _be_job(plan: WallPlan, guarded: Guarded, news: int, output: int, init: int) -> NoReturn:
     code, end = 1, guarded.end
     try:
-        started = time.monotonic()
         os.dup2(output, 1)
         os.dup2(output, 2)
         os.close(output)
@@ -212,14 +210,13 @@ def _be_job(plan: WallPlan, guarded: Guarded, news: int, output: int, init: int)
         sys.stderr = os.fdopen(2, "w", encoding="utf-8", errors="replace", buffering=1, closefd=False)
         plan.enter_job(init, keep=[news] if end is None else [news, end.fileno()])
         if end is None:
-            _tell(news, {"ready": time.monotonic() - started, "leaks": try_walls(plan)})
+            _send(news, {"leaks": try_walls(plan)})
             code = 0
         else:
-            _tell(news, {"ready": time.monotonic() - started})
             os.close(news)
             code = guarded.work(end)
     except WallError as error:
-        _tell(news, {"wall": error.wall, "why": error.why})
+        _send(news, {"wall": error.wall, "why": error.why})
     finally:
         os._exit(code)
 
@@ -230,5 +227,5 @@ def _run_job(end: socket.socket) -> int:
     return run_job(end)
 
 
-def _tell(news: int, message: dict[str, Any]) -> None:
+def _send(news: int, message: dict[str, Any]) -> None:
     os.write(news, json.dumps(message).encode() + b"\n")

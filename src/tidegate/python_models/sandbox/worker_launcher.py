@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tidegate.config.sandbox_settings import SandboxSection
-from tidegate.python_models.sandbox.readable_paths import package_paths, readable_paths
+from tidegate.python_models.sandbox.readable_paths import package_paths
+from tidegate.python_models.sandbox.wall_settings import wall_settings
 
 __all__ = ["WORKER_CONF", "worker_python"]
 
@@ -61,29 +62,8 @@ def worker_python(section: SandboxSection, folder: Path, name: str = "tidegate-p
     It takes nothing of the JVM's environment but what workers need.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    root, scratch, canary = (folder / each for each in ("root", "scratch", "canary"))
-    root.mkdir(exist_ok=True)
-    scratch.mkdir(exist_ok=True)
-    canary.write_text("no worker may read this\n")
     settings = folder / "workers.json"
-    _replace(
-        settings,
-        json.dumps(
-            {
-                "packages": package_paths(section.imports),
-                "readable": readable_paths(section.imports),
-                "root": str(root.absolute()),
-                "scratch": str(scratch.absolute()),
-                "canary": str(canary.absolute()),
-                "limits": {
-                    "cpu_seconds": section.cpu_time.total_seconds(),
-                    "memory": section.memory,
-                    "processes": section.processes,
-                    "file_size": section.file_size,
-                },
-            }
-        ),
-    )
+    _replace(settings, json.dumps({"packages": package_paths(section.imports), **wall_settings(section, folder)}))
     launcher = folder / name
     _replace(launcher, _script(settings.absolute()))
     return launcher.absolute()

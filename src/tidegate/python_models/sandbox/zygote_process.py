@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -16,8 +17,9 @@ from typing import Any
 
 from tidegate.config.sandbox_settings import SandboxSection
 from tidegate.errors import SandboxDiedError, SandboxMissingError
-from tidegate.python_models.sandbox.readable_paths import package_paths, readable_paths
+from tidegate.python_models.sandbox.readable_paths import package_paths
 from tidegate.python_models.sandbox.sandbox_job import Wall
+from tidegate.python_models.sandbox.wall_settings import wall_settings
 
 __all__ = ["ZygoteProcess"]
 
@@ -73,7 +75,8 @@ class ZygoteProcess:
         except OSError as error:
             self._control.close()
             raise SandboxMissingError(f"The sandbox's Python cannot be started: {error}") from error
-        self._send(self._settings(section, preload, without))
+        walls = wall_settings(section, self._folder)
+        self._send({"preload": list(preload), "without": list(without), **walls})
 
     @property
     def pid(self) -> int:
@@ -129,34 +132,11 @@ class ZygoteProcess:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        with contextlib.suppress(OSError):
-            _remove(self._folder)
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _send(self, message: dict[str, Any]) -> None:
         with contextlib.suppress(OSError):  # `answer` reports that it has ended
             self._control.send(json.dumps(message).encode())
-
-    def _settings(self, section: SandboxSection, preload: Sequence[str], without: Sequence[str]) -> dict[str, Any]:
-        root = self._folder / "root"
-        root.mkdir()
-        canary = self._folder / "canary"
-        canary.write_text("no job may read this\n")
-        scratch = self._folder / "trial"
-        scratch.mkdir()
-        return {
-            "preload": list(preload),
-            "without": list(without),
-            "readable": readable_paths(section.imports),
-            "root": str(root),
-            "scratch": str(scratch),
-            "canary": str(canary),
-            "limits": {
-                "cpu_seconds": section.cpu_time.total_seconds(),
-                "memory": section.memory,
-                "processes": section.processes,
-                "file_size": section.file_size,
-            },
-        }
 
     def _last_words(self) -> str:
         try:
@@ -164,9 +144,3 @@ class ZygoteProcess:
         except OSError:
             return ""
         return text.splitlines()[-1][:500] if text else ""
-
-
-def _remove(folder: Path) -> None:
-    import shutil
-
-    shutil.rmtree(folder, ignore_errors=True)
