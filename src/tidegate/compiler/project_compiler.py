@@ -32,9 +32,9 @@ from tidegate.compiler.passes.incremental_reads import check_archives
 from tidegate.compiler.passes.lib_calls import check_function_names
 from tidegate.compiler.passes.lints import lint
 from tidegate.compiler.passes.project_problems import report_problems, report_sources
-from tidegate.compiler.passes.python_code import check_code_files
 from tidegate.compiler.passes.settings_rules import check_quarantine_names
 from tidegate.compiler.passes.unit_test_rules import check_unit_tests
+from tidegate.compiler.passes.untrusted_code import check_code_files
 from tidegate.compiler.run_passes import run_passes
 from tidegate.config import Settings
 from tidegate.datatypes import NOTHING_KNOWN

@@ -25,11 +25,11 @@ from tidegate.compiler.passes.graph import waves_of
 from tidegate.compiler.passes.incremental_reads import check_reading
 from tidegate.compiler.passes.mask_rules import mask_columns
 from tidegate.compiler.passes.parse import parse_text, render_template, resolve_names
-from tidegate.compiler.passes.python_code import check_model_code
 from tidegate.compiler.passes.quality_rules import check_quality_rules
 from tidegate.compiler.passes.query_columns import check_code_queries, type_columns
 from tidegate.compiler.passes.result_columns import check_capabilities, check_output
 from tidegate.compiler.passes.settings_rules import check_quarantine, check_query, check_settings
+from tidegate.compiler.passes.untrusted_code import check_model_code
 from tidegate.names import TableName
 from tidegate.redaction import holds_secret, register
 
