@@ -100,7 +100,8 @@ def read_lib_functions(files: Iterable[tuple[str, str]]) -> LibFunctions:
             if not name.isidentifier() or not name.isascii():
                 raise _Unusable(f"'{name}' cannot be called in SQL", suggestion="rename the file")
             if name.lower() in found.functions:
-                raise _Unusable(f"there is a function '{name}' already, and SQL tells no case", suggestion="rename it")
+                message = f"there is a function '{name}' already; capital letters do not count in SQL"
+                raise _Unusable(message, suggestion="rename it")
             found.functions[name.lower()] = _read(name, text, path)
         except _Unusable as error:
             place = Place(path, error.line)

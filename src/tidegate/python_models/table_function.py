@@ -109,9 +109,9 @@ def _of_iterable(
 
 def _table(pa: Any, rows: list[Any], name: str, columns: Sequence[str], line: int | None) -> Any:
     records = [_record(row, name, columns, line) for row in rows]
-    found = list(dict.fromkeys([*columns, *(column for record in records for column in record)]))
+    names = list(dict.fromkeys([*columns, *(column for record in records for column in record)]))
     arrays = {}
-    for column in found:
+    for column in names:
         try:
             arrays[column] = pa.array([record.get(column) for record in records])
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:

@@ -125,8 +125,6 @@ class PlanProxy:
         except grpc.RpcError as error:
             raise scrubbed_error(error, self._scrub, self._calls.error_details) from None
 
-    # Answers
-
     def _execute(self, request: Any) -> Iterator[Any]:
         if request.plan.WhichOneof("op_type") == "command":
             yield from self._command(request)
@@ -185,8 +183,8 @@ class PlanProxy:
         elif kind == "is_streaming":
             answer.is_streaming.is_streaming = False
         else:
-            found = self._calls.analyze(**{kind: getattr(request, kind)})
-            getattr(answer, kind).CopyFrom(getattr(found, kind))
+            from_spark = self._calls.analyze(**{kind: getattr(request, kind)})
+            getattr(answer, kind).CopyFrom(getattr(from_spark, kind))
         if kind == "explain":
             answer.explain.explain_string = self._scrub(answer.explain.explain_string)
         elif kind == "tree_string":

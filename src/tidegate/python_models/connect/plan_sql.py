@@ -111,7 +111,7 @@ class SqlTexts:
 
 def _arguments(pieces: list[Lexeme], opening: int) -> list[list[Lexeme]]:
     """Of the call whose parenthesis opens at `opening`."""
-    found: list[list[Lexeme]] = [[]]
+    arguments: list[list[Lexeme]] = [[]]
     depth = 0
     for piece in pieces[opening:]:
         sign = piece.text if piece.kind is LexemeKind.SIGN else ""
@@ -119,10 +119,10 @@ def _arguments(pieces: list[Lexeme], opening: int) -> list[list[Lexeme]]:
         if depth == 0:
             break
         if sign == "," and depth == 1:
-            found.append([])
-        elif depth > 1 or sign != "(" or found[-1]:
-            found[-1].append(piece)
-    return found
+            arguments.append([])
+        elif depth > 1 or sign != "(" or arguments[-1]:
+            arguments[-1].append(piece)
+    return arguments
 
 
 def _check_schema_argument(argument: list[Lexeme], function: str) -> None:
