@@ -259,3 +259,13 @@ def test_periods_and_lengths_of_time_are_not_stored_as_bare_numbers(column: obje
     with pytest.raises(QueryError, match=message) as raised:
         StoredRows(rows, "models/gold/totals.py:1")
     assert "in pandas for example" in (raised.value.remedy or "")
+
+
+def test_a_column_of_spark_is_not_told_to_become_a_frame() -> None:
+    class Column:
+        def __getattr__(self, name: str) -> object:
+            return self
+
+    with pytest.raises(CodeFailure) as raised:
+        rows_of(Column(), 1)
+    assert "to_frame" not in (raised.value.remedy or "")

@@ -63,7 +63,8 @@ def _no_frame(value: Any, line: int | None, called: str) -> CodeFailure:
     if kind.__module__.startswith("pyspark.pandas"):
         remedy = "Return `.to_spark()` of it."
     elif _is_column(value):
-        remedy = f"Return its frame: `.to_frame()`. {_REMEDY}" if hasattr(value, "to_frame") else _REMEDY
+        # A column of Spark has any attribute that it is asked for.
+        remedy = f"Return its frame: `.to_frame()`. {_REMEDY}" if hasattr(kind, "to_frame") else _REMEDY
     elif isinstance(value, list | dict):
         remedy = f"Make a table of it: `pyarrow.Table.from_pylist(…)` or `pandas.DataFrame(…)`. {_REMEDY}"
     return CodeFailure(f"`{called}` returns {name}, which is no DataFrame", line, remedy)

@@ -105,7 +105,8 @@ def refuse_untyped(table: TableName, columns: TableColumns) -> None:
             raise StrategyError(
                 f"column '{column.name}' is never anything but NULL, so it has no type",
                 where=str(table),
-                remedy=f"Give it a type: CAST(NULL AS string) AS {column.quoted}.",
+                remedy=f"Give it a type: CAST(NULL AS string) AS {column.quoted}; in Python `.cast('string')` of Spark,"
+                " or `.astype('string')` of pandas.",
             )
 
 

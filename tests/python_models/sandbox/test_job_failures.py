@@ -108,6 +108,7 @@ def test_each_limit_ends_the_job_alone_with_advice(sandbox: Sandbox, name: str) 
         ("open('/etc/passwd')", 'trusted = ["models/silver/x.py"]'),
         ("import socket\nsocket.gethostbyname('example.com')", "no network"),
         ("import no_such_package", "Install the package"),
+        ("raise ValueError('a cast would result in out of bounds timestamp: 1')", "toArrow()"),
     ],
 )
 def test_what_is_outside_is_named(sandbox: Sandbox, source: str, advice: str) -> None:

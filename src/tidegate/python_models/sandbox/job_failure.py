@@ -115,6 +115,7 @@ _NO_OUTSIDE = (
     "In the sandbox there are no files of this machine and no network. Read files with tg.landing_zone; or trust the"
     ' code: trusted = ["{file}"] in [sandbox].'
 )
+_EARLY = "pandas gets times from 1677 to 2262 alone: take them with toArrow(), or leave them out before toPandas()."
 _ADVICE = {
     "ModuleNotFoundError": "Install the package into the Python that runs Tidegate. Files of the project cannot be"
     " imported.",
@@ -153,8 +154,12 @@ def raised_by(job: SandboxJob, failure: Mapping[str, Any]) -> PythonCodeError:
         line=_line(failure),
         traceback=printable(failure.get("traceback"), _LONGEST_TRACEBACK),
         where=_where(job, failure),
-        remedy=printable(failure.get("remedy"), _LONGEST_MESSAGE) or _ADVICE.get(name),
+        remedy=printable(failure.get("remedy"), _LONGEST_MESSAGE) or _advice(name, message),
     )
+
+
+def _advice(name: str, message: str) -> str | None:
+    return _EARLY if "would result in out of bounds timestamp" in message else _ADVICE.get(name)
 
 
 def _text(name: str, message: str) -> str:
