@@ -166,6 +166,11 @@ class CompiledModel:
     """Of a Python model: what its code does with its inputs is not known."""
 
     @property
+    def opaque(self) -> bool:
+        """Its author decides how the result follows from the inputs: no query says it."""
+        return self.manual or self.code is not None
+
+    @property
     def quarantines(self) -> bool:
         """Whether it has a second table, for the rows and records that it refuses."""
         is_table = self.model.settings.materialized is Materialized.TABLE

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from tidegate.compiler.sql.row_by_row import Obstacle
 from tidegate.project import STRATEGIES, Materialized, ModelSettings
 
-__all__ = ["FROM_CODE", "Reading", "arrival_obstacle"]
-
-FROM_CODE = Obstacle("its rows come from Python code, which may give them in any order")
+__all__ = ["Reading", "arrival_obstacle"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +24,8 @@ class Reading:
     """The query itself decides what it reads."""
     reads_itself: bool = False
     deterministic: bool = True
+    by_code: bool = False
+    """By Python, not by a query."""
 
 
 def arrival_obstacle(
@@ -37,6 +37,8 @@ def arrival_obstacle(
     """
     if not settings.traits.merges_by_key or settings.materialized is not Materialized.TABLE:
         return Obstacle(f"only an incremental model takes it, and this one is {settings.written_as}")
+    if reading.by_code:
+        return Obstacle("its rows come from Python code, which may give them in any order")
     if reading.zones:
         zone = min(reading.zones)
         return Obstacle(

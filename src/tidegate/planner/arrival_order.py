@@ -46,12 +46,10 @@ def by_arrival(model: CompiledModel, inputs: Inputs, bound: Callable[[], BoundQu
     if settings.watermark_column or settings.on_duplicate == "fail" or not settings.unique_key:
         return None
     # Imported here and below: a run in which nothing changed ends without a parser.
-    from tidegate.compiler.newest_arrival import FROM_CODE, arrival_obstacle
+    from tidegate.compiler.newest_arrival import arrival_obstacle
     from tidegate.compiler.sql.row_by_row import Obstacle, read_row_query
     from tidegate.planner.deltas.rewrite import newest_rows
 
-    if model.code is not None:
-        return FROM_CODE
     rows: RowQuery | Obstacle | None = None
 
     def shape() -> Obstacle | None:
@@ -85,13 +83,15 @@ def _reading(model: CompiledModel, inputs: Inputs) -> Reading:
         metadata = inputs.metadata.get(names[0])
         upstream = "view" if metadata is None else metadata.progress.strategy if metadata.progress else ""
     tables = tuple(map(inputs.short, names))
-    return Reading(tables, model.zones, upstream, model.manual, model.reads_itself, model.deterministic)
+    by_code = model.code is not None
+    return Reading(tables, model.zones, upstream, model.manual, model.reads_itself, model.deterministic, by_code)
 
 
-def keeps_order(model: CompiledModel, query: BoundQuery) -> bool:
+def keeps_order(model: CompiledModel, bound: Callable[[], BoundQuery]) -> bool:
     """Whether the model's rows are those of one landing zone, one by one, in the order of their arrival."""
-    if not model.model.settings.traits.keeps_arrival_order or model.manual or model.code is not None:
+    if not model.model.settings.traits.keeps_arrival_order or model.opaque:
         return False
+    query = bound()
     if len(query.reads) != 1 or query.reads[0].landing is None:
         return False
     from tidegate.compiler.sql.row_by_row import is_row_by_row

@@ -52,9 +52,7 @@ def _unique_in_query(
 ) -> Iterator[tuple[str, ...]]:
     """Sets of columns in which no two rows of the query's result have the same values."""
     traits = model.model.settings.traits
-    if model.code is not None:
-        return
-    if not traits.holds_result_as_is or model.manual or model.zones or model.reads_itself or inputs.views:
+    if not traits.holds_result_as_is or model.opaque or model.zones or model.reads_itself or inputs.views:
         return
     from tidegate.planner.deltas.rewrite import unique_columns
 

@@ -18,7 +18,7 @@ from tidegate.compiler.inlining import (
     template_names_through,
     zones_through,
 )
-from tidegate.compiler.newest_arrival import FROM_CODE, Reading, arrival_obstacle
+from tidegate.compiler.newest_arrival import Reading, arrival_obstacle
 from tidegate.compiler.sql.row_by_row import Obstacle
 from tidegate.compiler.table_columns import columns_of_quarantine, shared_columns
 from tidegate.datatypes import NOTHING_KNOWN
@@ -91,12 +91,11 @@ def _reading(work: CompilationState, draft: Draft) -> Reading:
         manual=bool(template_names_through(work, draft) & WATERMARK_NAMES),
         reads_itself=own in read,
         deterministic=is_deterministic(work, draft),
+        by_code=draft.python is not None,
     )
 
 
 def _shape(work: CompilationState, draft: Draft) -> Obstacle | None:
-    if draft.python is not None:
-        return FROM_CODE
     queries = (draft, *ephemeral_through(work, draft))
     return next((one.obstacle for query in queries for one in query.content.renderings if one.obstacle), None)
 

@@ -410,8 +410,7 @@ class TableBuild:
     def _progress(self, outcome: WriteOutcome, zones: Mapping[str, ZoneInput]) -> Progress:
         facts, decision, former = self.facts, self.decision, self.former
         metadata = self._metadata()
-        opaque = self.model.manual or self.arrival or self.python
-        used = {} if opaque else used_columns(facts.inputs, self._bound())
+        used = {} if self.model.opaque or self.arrival else used_columns(facts.inputs, self._bound())
         run = self.run
         took = self._spent_ms - self.aside_ms
         whole = not decision.from_changes and (decision.complete or self.settings.traits.replaces_table)
@@ -447,7 +446,7 @@ class TableBuild:
         )
 
     def _order(self, metadata: TableMetadata, rebuilt: bool) -> Order | None:
-        if self.python or not keeps_order(self.model, self._bound()):
+        if not keeps_order(self.model, self._bound):
             return None
         return order_after(metadata, self.former, self.run.run_id, rebuilt=rebuilt)
 
