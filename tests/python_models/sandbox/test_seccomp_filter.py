@@ -86,12 +86,12 @@ def test_each_call_is_decided_on_every_machine(case: tuple[str, int], machine: s
     name, *arguments = case
     number = system_calls.number_of(name)
     assert number is not None
-    program = seccomp_program(PID, forks=False)
+    program = seccomp_program(PID)
     assert decide(program, number, ARCHITECTURES[machine], *arguments) == CASES[case]
 
 
 def test_numbers_of_other_machines_end_the_process(machine: str) -> None:
-    program = seccomp_program(PID, forks=False)
+    program = seccomp_program(PID)
     other = next(each for name, each in ARCHITECTURES.items() if name != machine)
     assert decide(program, 0, other) == KILL
     assert decide(program, 0x40000000, ARCHITECTURES[machine]) == KILL
@@ -103,4 +103,4 @@ def test_numbers_of_other_machines_end_the_process(machine: str) -> None:
 def test_on_a_machine_whose_calls_are_not_known_there_is_no_filter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
     with pytest.raises(OSError, match="riscv64"):
-        seccomp_filter.seccomp_program(PID, forks=False)
+        seccomp_filter.seccomp_program(PID)

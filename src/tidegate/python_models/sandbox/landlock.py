@@ -8,7 +8,8 @@ import stat
 import struct
 from collections.abc import Iterable
 
-from tidegate.python_models.sandbox.system_calls import prctl, system_call
+from tidegate.python_models.sandbox.privileges import forbid_new_privileges
+from tidegate.python_models.sandbox.system_calls import system_call
 
 __all__ = ["apply_landlock", "landlock_version"]
 
@@ -22,7 +23,6 @@ _SCOPES = 3
 
 _RULE_PATH_BENEATH = 1
 _GET_VERSION = 1
-_PR_SET_NO_NEW_PRIVS = 38
 
 
 def landlock_version() -> int:
@@ -49,7 +49,7 @@ def apply_landlock(readable: Iterable[str], writable: Iterable[str], devices: It
             _allow(rules, path, handled & ~(_EXECUTE | _MAKE_DEVICES | _IOCTL))
         for path in devices:
             _allow(rules, path, _READ_FILE | _WRITE_FILE | (handled & _TRUNCATE))
-        prctl(_PR_SET_NO_NEW_PRIVS, 1)
+        forbid_new_privileges()
         system_call("landlock_restrict_self", rules, 0)
     finally:
         os.close(rules)

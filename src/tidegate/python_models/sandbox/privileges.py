@@ -17,18 +17,26 @@ __all__ = [
     "drop_capabilities",
     "enter_namespace",
     "enter_user_namespace",
+    "forbid_new_privileges",
     "has_capability",
     "reap_orphans",
     "unused_user",
 ]
 
-NAMESPACES = {"mount": 0x00020000, "uts": 0x04000000, "ipc": 0x08000000, "user": 0x10000000, "pid": 0x20000000}
-NAMESPACES["network"] = 0x40000000
+NAMESPACES = {
+    "mount": 0x00020000,
+    "uts": 0x04000000,
+    "ipc": 0x08000000,
+    "user": 0x10000000,
+    "process": 0x20000000,
+    "network": 0x40000000,
+}
 
 NOBODY = 65534
 SYS_ADMIN, SETUID = 21, 7
 
-_SET_PDEATHSIG, _SET_DUMPABLE, _CAPBSET_DROP, _SET_CHILD_SUBREAPER, _CAP_AMBIENT = 1, 4, 24, 36, 47
+_SET_PDEATHSIG, _SET_DUMPABLE, _CAPBSET_DROP = 1, 4, 24
+_SET_CHILD_SUBREAPER, _SET_NO_NEW_PRIVS, _CAP_AMBIENT = 36, 38, 47
 _AMBIENT_CLEAR_ALL = 4
 _CAPABILITY_VERSION = 0x20080522
 _FIRST_USER = 0x7F000000
@@ -92,6 +100,11 @@ def drop_capabilities() -> None:
 def die_with_parent() -> None:
     """Repeat after each change of privileges, which clears it."""
     prctl(_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def forbid_new_privileges() -> None:
+    """Landlock and seccomp ask for it."""
+    prctl(_SET_NO_NEW_PRIVS, 1)
 
 
 def clear_dumpable() -> None:

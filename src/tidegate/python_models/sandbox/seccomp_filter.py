@@ -13,6 +13,7 @@ import struct
 from collections.abc import Iterator
 
 from tidegate.python_models.sandbox.allowed_calls import ALLOWED_CALLS
+from tidegate.python_models.sandbox.privileges import forbid_new_privileges
 from tidegate.python_models.sandbox.system_calls import MACHINES, number_of, prctl
 
 __all__ = ["apply_seccomp", "seccomp_program"]
@@ -35,21 +36,21 @@ _FCNTLS = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1032, 1034)
 _PRCTLS = (2, 3, 15, 16, 21, 23, 39, 0x53564D41)
 """Reading, names of threads and of memory."""
 
-_PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _FILTER = 38, 22, 2
+_SET_SECCOMP, _FILTER = 22, 2
 
 Instruction = tuple[int, int, int, int]
 
 
-def apply_seccomp(pid: int, forks: bool) -> None:
-    """To this thread. `pid`: its own, the only process that it may signal. `forks`: it may start processes."""
-    program = b"".join(struct.pack("<HBBI", *each) for each in seccomp_program(pid, forks))
+def apply_seccomp(pid: int) -> None:
+    """To this thread. `pid`: its own, the only process that it may signal."""
+    program = b"".join(struct.pack("<HBBI", *each) for each in seccomp_program(pid))
     code = ctypes.create_string_buffer(program, len(program))
     header = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code)))
-    prctl(_PR_SET_NO_NEW_PRIVS, 1)
-    prctl(_PR_SET_SECCOMP, _FILTER, ctypes.addressof(header))
+    forbid_new_privileges()
+    prctl(_SET_SECCOMP, _FILTER, ctypes.addressof(header))
 
 
-def seccomp_program(pid: int, forks: bool) -> list[Instruction]:
+def seccomp_program(pid: int) -> list[Instruction]:
     """Raises OSError where the numbers of this machine's system calls are not known."""
     machine = platform.machine()
     if machine not in _ARCHITECTURES or struct.calcsize("P") != 8:
@@ -68,15 +69,14 @@ def seccomp_program(pid: int, forks: bool) -> list[Instruction]:
         program += _when(name, [*_only(1, value), (_RETURN, 0, 0, _ERRNO | errno.EPERM)])
     program += _when("prctl", [*_only(0, _PRCTLS), (_RETURN, 0, 0, _ERRNO | errno.EPERM)])
     for name in ("kill", "tgkill"):
-        own = (0, pid) if forks and name == "kill" else (pid,)
-        program += _when(name, [*_only(0, own), (_RETURN, 0, 0, _ERRNO | errno.EPERM)])
+        program += _when(name, [*_only(0, (pid,)), (_RETURN, 0, 0, _ERRNO | errno.EPERM)])
     program += _when("prlimit64", [*_only(0, (0, pid)), (_RETURN, 0, 0, _ERRNO | errno.EPERM)])
-    program += _when("clone", list(_clone(forks)))
+    program += _when("clone", list(_clone()))
     # libc takes ENOSYS for an old kernel, and falls back on calls whose arguments a filter can see.
     for name in ("clone3", "openat2"):
         program += _when(name, [(_RETURN, 0, 0, _ERRNO | errno.ENOSYS)])
     for name in ("fork", "vfork"):
-        program += _when(name, [(_RETURN, 0, 0, _ALLOW if forks else _ERRNO | errno.EAGAIN)])
+        program += _when(name, [(_RETURN, 0, 0, _ERRNO | errno.EAGAIN)])
     program += [
         (_GREATER, 0, 1, _NEWEST_KNOWN + 1),
         (_RETURN, 0, 0, _ERRNO | errno.ENOSYS),
@@ -101,12 +101,11 @@ def _only(argument: int, values: tuple[int, ...]) -> Iterator[Instruction]:
         yield (_RETURN, 0, 0, _ALLOW)
 
 
-def _clone(forks: bool) -> Iterator[Instruction]:
-    """EAGAIN is what a limit of processes gives."""
+def _clone() -> Iterator[Instruction]:
+    """Threads alone. EAGAIN is what a limit of processes gives."""
     yield (_LOAD, 0, 0, 16)
     yield (_ANY_BIT, 0, 1, _CLONE_NEW)
     yield (_RETURN, 0, 0, _ERRNO | errno.EPERM)
-    if not forks:
-        yield (_ANY_BIT, 1, 0, _CLONE_THREAD)
-        yield (_RETURN, 0, 0, _ERRNO | errno.EAGAIN)
+    yield (_ANY_BIT, 1, 0, _CLONE_THREAD)
+    yield (_RETURN, 0, 0, _ERRNO | errno.EAGAIN)
     yield (_RETURN, 0, 0, _ALLOW)

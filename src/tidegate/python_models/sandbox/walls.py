@@ -5,15 +5,17 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from tidegate.python_models.sandbox import privileges
 from tidegate.python_models.sandbox.landlock import apply_landlock
 from tidegate.python_models.sandbox.minimal_root import DEVICES, SCRATCH, build_minimal_root
+from tidegate.python_models.sandbox.readable_paths import mapped_libraries
 from tidegate.python_models.sandbox.resource_limits import JobLimits, apply_limits, memory_in_use
 from tidegate.python_models.sandbox.seccomp_filter import apply_seccomp
-from tidegate.python_models.sandbox.system_calls import prctl
 
 __all__ = ["NEEDS_USER_NAMESPACE", "WALLS", "WallError", "WallPlan"]
 
@@ -53,16 +55,24 @@ class WallPlan:
     scratch: str
     """The job's own folder where it cannot have a file system of its own."""
 
-    canary: str = ""
+    canary: str
     """A file that no job may read."""
-
-    forks: bool = False
-    """It may start processes: Spark's workers are forks of one daemon."""
 
     _user: int | None = None
     _in_use: tuple[int, int] = (0, 0)
     _proc: int | None = None
-    _keep: list[int] = field(default_factory=list)
+
+    @staticmethod
+    def of(settings: Mapping[str, Any]) -> WallPlan:
+        """`settings`: of `wall_settings`. Called when all is imported, whose libraries a job may read."""
+        return WallPlan(
+            walls=frozenset(),
+            limits=JobLimits(**settings["limits"]),
+            readable=[*settings["readable"], *mapped_libraries()],
+            root=settings["root"],
+            scratch=settings["scratch"],
+            canary=settings["canary"],
+        )
 
     def enter_warden(self, zygote: int) -> None:
         """Raises WallError."""
@@ -80,8 +90,7 @@ class WallPlan:
             self._user = privileges.unused_user()
         self._raise("user namespace", privileges.enter_user_namespace)
         for name in ("process", "network", "ipc", "mount"):
-            kind = {"process": "pid"}.get(name, name)
-            self._raise(f"{name} namespace", lambda kind=kind: privileges.enter_namespace(kind))  # type: ignore[misc]
+            self._raise(f"{name} namespace", partial(privileges.enter_namespace, name))
         self._raise("ipc namespace", self._hide_host_name)
         self._raise("mount namespace", self._change_root)
         if "mount namespace" not in self.walls and os.getuid() == 0:
@@ -99,7 +108,7 @@ class WallPlan:
         self._drop_user()
         privileges.clear_dumpable()
         privileges.die_with_parent()
-        self._raise("no new privileges", lambda: prctl(38, 1))
+        self._raise("no new privileges", privileges.forbid_new_privileges)
 
     def enter_job(self, init: int, keep: Sequence[int]) -> None:
         """`keep`: open files besides the first three. Raises WallError."""
@@ -113,8 +122,8 @@ class WallPlan:
         folder = self.own_folder
         self._raise("landlock", lambda: apply_landlock(self.readable, [folder], DEVICES))
         self._raise("limits", lambda: apply_limits(self.limits, self._in_use, self._processes()))
-        self._raise("seccomp", lambda: apply_seccomp(os.getpid(), self.forks))
-        _clear_environment(folder)
+        self._raise("seccomp", lambda: apply_seccomp(os.getpid()))
+        _name_own_folder(folder)
 
     def enter_relay(self, warden: int, keep: Sequence[int]) -> None:
         """For a process that reads what a job sends, and runs nothing of it. Raises WallError."""
@@ -128,7 +137,7 @@ class WallPlan:
         privileges.clear_dumpable()
         self._raise("landlock", lambda: apply_landlock(self.readable, [], DEVICES))
         self._raise("limits", lambda: apply_limits(self.limits, memory_in_use(), None))
-        self._raise("seccomp", lambda: apply_seccomp(os.getpid(), False))
+        self._raise("seccomp", lambda: apply_seccomp(os.getpid()))
 
     def kill_rest(self) -> None:
         """What a job without a process namespace left behind, after its init has ended."""
@@ -178,7 +187,7 @@ def _close_all_but(keep: Sequence[int]) -> None:
     os.closerange(first, 1 << 20)
 
 
-def _clear_environment(folder: str) -> None:
+def _name_own_folder(folder: str) -> None:
     for name in ("HOME", "TMPDIR", "PWD"):
         os.environ[name] = folder
 

@@ -24,8 +24,6 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 from tidegate.python_models.sandbox.link import FrameKind
-from tidegate.python_models.sandbox.readable_paths import mapped_libraries
-from tidegate.python_models.sandbox.resource_limits import JobLimits
 from tidegate.python_models.sandbox.wall_trial import find_walls, missing_protection
 from tidegate.python_models.sandbox.walls import WallPlan
 from tidegate.python_models.sandbox.warden import Guarded, guard, guard_job
@@ -52,22 +50,11 @@ def main(settings: dict[str, Any], arguments: Sequence[str]) -> None:
     worker: Worker = importlib.import_module(arguments[2]).main
     for name in ("pandas", "pyarrow"):
         importlib.import_module(name)
-    plan = _plan(settings)
-    found = find_walls(plan, guard_job, ())
-    if missing := missing_protection(found):
+    plan = WallPlan.of({**settings, "scratch": tempfile.mkdtemp(dir=settings["scratch"])})
+    trial = find_walls(plan, guard_job, ())
+    if missing := missing_protection(trial):
         sys.exit(f'nothing here keeps functions of the project from {missing}; set [sandbox] udfs = "refuse"')
-    _Daemon(replace(plan, walls=found.active), worker, secret.encode()).serve()
-
-
-def _plan(settings: dict[str, Any]) -> WallPlan:
-    return WallPlan(
-        walls=frozenset(),
-        limits=JobLimits(**settings["limits"]),
-        readable=[*settings["readable"], *mapped_libraries()],
-        root=settings["root"],
-        scratch=tempfile.mkdtemp(dir=settings["scratch"]),
-        canary=settings["canary"],
-    )
+    _Daemon(replace(plan, walls=trial.active), worker, secret.encode()).serve()
 
 
 class _Daemon:

@@ -15,8 +15,6 @@ import sys
 from dataclasses import replace
 from typing import Any
 
-from tidegate.python_models.sandbox.readable_paths import mapped_libraries
-from tidegate.python_models.sandbox.resource_limits import JobLimits
 from tidegate.python_models.sandbox.wall_trial import find_walls, missing_protection
 from tidegate.python_models.sandbox.walls import WallPlan
 from tidegate.python_models.sandbox.warden import guard_job
@@ -34,7 +32,7 @@ def main() -> None:
     try:
         for name in settings["preload"]:
             importlib.import_module(name)
-        plan = _plan(settings)
+        plan = WallPlan.of(settings)
         trial = find_walls(plan, guard_job, settings["without"])
     except Exception as error:
         _send(control, {"error": f"{type(error).__name__}: {error}"})
@@ -54,17 +52,6 @@ def _take_control() -> socket.socket:
     os.dup2(nothing, 0)
     os.close(nothing)
     return control
-
-
-def _plan(settings: dict[str, Any]) -> WallPlan:
-    return WallPlan(
-        walls=frozenset(),
-        limits=JobLimits(**settings["limits"]),
-        readable=[*settings["readable"], *mapped_libraries()],
-        root=settings["root"],
-        scratch=settings["scratch"],
-        canary=settings["canary"],
-    )
 
 
 def _serve(control: socket.socket, plan: WallPlan) -> None:
