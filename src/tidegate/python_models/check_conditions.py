@@ -61,7 +61,7 @@ class SandboxedConditions:
         from tidegate.spark.connect_server import connect_server
 
         begin = f"{rule.file}:{rule.line}"
-        facts = CallFacts(f"{rule.name}()", rule.file, self.settings.project.namespace, "", (), self.run_started_at)
+        facts = CallFacts(f"{rule.name}()", rule.file, self.settings.project.namespace, self.run_started_at)
         values = {
             "name": rule.name,
             "arguments": {word: argument_as_json(value) for word, value in rule.arguments},

@@ -78,9 +78,9 @@ class FunctionCalls:
                 rows = call_function(module.__dict__, function.name, dict(read.arguments), _columns(function))
                 where = f"{function.file}:{function.line}"
                 return frame_of_rows(session, StoredRows(rows, where), where, self.settings.sandbox.local_rows)
-        except QueryError:
-            raise
         except (Exception, SystemExit) as error:
+            if isinstance(error, QueryError) and error.where is not None:
+                raise  # about its rows
             raise raised_in_process(error, function.file, function.source) from error
 
     def _sandboxed_rows(
@@ -113,8 +113,6 @@ class FunctionCalls:
             model=f"{function.name}()",
             file=function.file,
             namespace=self.settings.project.namespace,
-            strategy="",
-            handles=(),
             run_started_at=self.run_started_at,
             vars=self.vars,
         )

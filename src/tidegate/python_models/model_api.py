@@ -39,11 +39,13 @@ class CallFacts:
     namespace: str
     """Of names that are written without one."""
 
-    strategy: str
-    handles: tuple[str, ...]
+    run_started_at: str
+    strategy: str = ""
+    """Empty for functions and checks."""
+
+    handles: tuple[str, ...] = ()
     """All that the code may read, see `handle_of`."""
 
-    run_started_at: str
     incremental: bool = False
     watermark_value: str | None = None
     start_date: str | None = None
