@@ -174,6 +174,8 @@ def _conf(
         # Files are read through landing zones; parquet.`/any/path` would read any file that this process can.
         "spark.sql.runSQLOnFiles": "false",
         "spark.scheduler.mode": "FAIR",
+        # An array that does not fit fails its task; by default it would end the JVM, and every other model with it.
+        "spark.executor.killOnFatalError.depth": "0",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.sources.partitionOverwriteMode": "dynamic",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tidegate.config import SandboxSection
@@ -16,10 +17,14 @@ __all__ = ["checked", "plan_check", "refusal_of"]
 GRANTS = {"ref shop.silver.orders": "view_orders", "landing_zone files": "view_files"}
 
 
-def plan_check(section: SandboxSection | None = None, functions: frozenset[str] = frozenset()) -> PlanCheck:
+def plan_check(
+    section: SandboxSection | None = None,
+    functions: frozenset[str] = frozenset(),
+    wanted: Callable[[], None] = lambda: None,
+) -> PlanCheck:
     section = section or SandboxSection()
     views = GrantedViews(GRANTS, "shop")
-    return PlanCheck(views, MessageValues(views, section, functions, LocalRows(section.local_rows)))
+    return PlanCheck(views, MessageValues(views, section, functions, LocalRows(section.local_rows)), wanted)
 
 
 def checked(message: Any, section: SandboxSection | None = None) -> Any:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql.connect.proto import expressions_pb2, relations_pb2
 
-from tests.python_models.connect.checked import checked, refusal_of
+from tests.python_models.connect.checked import checked, plan_check, refusal_of
+from tidegate.python_models.sandbox.sandbox_job import CallRefusedError
 
 CASES = Path(__file__).parents[2] / "cases"
 
@@ -89,3 +90,33 @@ def test_a_frame_needs_a_plain_name() -> None:
     plan = sql("SELECT * FROM frame")
     plan.with_relations.references[0].subquery_alias.alias = "gold.secrets"
     assert "no plain name" in refusal_of(plan)
+
+
+def test_texts_of_one_plan_are_counted_together() -> None:
+    def plan(count: int) -> relations_pb2.Relation:
+        text = expressions_pb2.Expression(expression_string={"expression": f"'{'x' * 60_000}'"})
+        one = relations_pb2.Relation(range=relations_pb2.Range(end=1, step=1))
+        return relations_pb2.Relation(project=relations_pb2.Project(input=one, expressions=[text] * count))
+
+    check = plan_check()
+    for _ in range(3):
+        check.check(plan(4))
+    with pytest.raises(CallRefusedError, match="the SQL of one plan"):
+        check.check(plan(5))
+
+
+def test_a_plan_is_not_read_on_when_nobody_waits_for_it() -> None:
+    read = 0
+
+    def wanted() -> None:
+        nonlocal read
+        read += 1
+        if read == 3:
+            raise CallRefusedError("CANCELLED", "the model was ended")
+
+    plan = relations_pb2.Relation(range=relations_pb2.Range(end=1, step=1))
+    for _ in range(5):
+        plan = relations_pb2.Relation(limit=relations_pb2.Limit(input=plan, limit=1))
+    with pytest.raises(CallRefusedError, match="ended"):
+        plan_check(wanted=wanted).check(plan)
+    assert read == 3

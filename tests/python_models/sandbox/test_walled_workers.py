@@ -170,4 +170,12 @@ def test_many_rows_of_every_type_pass(walled: SparkSession) -> None:
         "id", "CAST(id AS STRING) AS s", "array(id, NULL) AS l", "map('k', id) AS m", "named_struct('x', id / 2) AS t",
         "CAST(id AS DECIMAL(20, 2)) AS d", "timestamp_micros(id) AS at", "if(id % 2 = 0, NULL, id) AS n",
     )  # fmt: skip
-    assert made.mapInArrow(lambda batches: batches, made.schema).exceptAll(made).count() == 0
+    passed = made.mapInArrow(lambda batches: batches, made.schema)
+    assert passed.selectExpr("to_json(struct(*))").exceptAll(made.selectExpr("to_json(struct(*))")).count() == 0
+    assert passed.count() == 20_000
+
+
+def test_an_array_that_does_not_fit_fails_its_query_alone(walled: SparkSession) -> None:
+    with pytest.raises(Exception, match="OutOfMemoryError"):
+        walled.range(1).selectExpr("length(repeat(CAST(id AS STRING), 2147483000))").collect()
+    assert rows(walled.range(1)) == [(0,)]

@@ -63,7 +63,7 @@ class ConnectCalls:
 
     def execute(self, plan: Any) -> Generator[Any, None, None]:
         """The responses. To stop reading them ends the operation."""
-        self._check_ended()
+        self.check_ended()
         operation = str(uuid.uuid4())
         request = base_pb2.ExecutePlanRequest(**self._asking, operation_id=operation, plan=plan)
         chunks = request.request_options.add().result_chunking_options
@@ -71,7 +71,7 @@ class ConnectCalls:
         responses = self._stub.ExecutePlan(request, metadata=self._metadata)
         self._running, complete = responses, False
         try:
-            self._check_ended()
+            self.check_ended()
             yield from responses
             complete = True
         finally:
@@ -89,7 +89,7 @@ class ConnectCalls:
         answer = self._stub.AnalyzePlan.future(request, metadata=self._metadata)
         self._running = answer
         try:
-            self._check_ended()
+            self.check_ended()
             return answer.result()
         except grpc.FutureCancelledError as error:
             raise CallRefusedError("CANCELLED", _ENDED) from error
@@ -124,7 +124,7 @@ class ConnectCalls:
             self._stub.ReleaseSession(request, metadata=self._metadata, timeout=30)
         self._channel.close()
 
-    def _check_ended(self) -> None:
+    def check_ended(self) -> None:
         """Also once a call can be seen by `interrupt`, so that one of the two ends it."""
         if self._ended:
             raise CallRefusedError("CANCELLED", _ENDED)

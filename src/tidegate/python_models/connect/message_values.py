@@ -67,6 +67,9 @@ class MessageValues:
             "AnalyzePlanRequest.JsonToDDL": _json_schema,
         }
 
+    def begin_plan(self) -> None:
+        self._sql.begin_plan()
+
     def _query(self, message: Any, frames: frozenset[str]) -> None:
         message.query = self._sql.query(message.query, frames)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from google.protobuf.unknown_fields import UnknownFieldSet
@@ -27,14 +27,19 @@ _NO_FRAMES: frozenset[str] = frozenset()
 
 
 class PlanCheck:
-    def __init__(self, views: GrantedViews, values: MessageValues) -> None:
+    """`wanted`: raises once nobody waits for the answer: a plan may be made to take long."""
+
+    def __init__(self, views: GrantedViews, values: MessageValues, wanted: Callable[[], None] = lambda: None) -> None:
         self._views = views
         self._values = values
+        self._wanted = wanted
 
     def check(self, message: Any) -> None:
         """Change the message into what may be sent to Spark. Raises CallRefusedError."""
+        self._values.begin_plan()
         waiting = [(message, _NO_FRAMES)]
         while waiting:
+            self._wanted()
             waiting += self._inside(*waiting.pop())
 
     def _inside(self, message: Any, frames: frozenset[str]) -> list[tuple[Any, frozenset[str]]]:

@@ -56,10 +56,10 @@ class PlanProxy:
         views = GrantedViews(grants, namespace)
         self._rows = LocalRows(section.local_rows)
         values = MessageValues(views, section, functions - REFUSED.keys(), self._rows)
-        self._plans = PlanCheck(views, values)
         self._scrub = ScrubbedText(views.names_of_views())
         self._registered: list[str] = []
         self._calls = ConnectCalls(server, conf or {})
+        self._plans = PlanCheck(views, values, self._calls.check_ended)
         self._settings = self._calls.settings(READABLE)
         self._answers: Mapping[str, Callable[[Any], Iterator[Any]]] = {
             "ExecutePlan": self._execute,
