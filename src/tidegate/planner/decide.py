@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -306,29 +306,19 @@ def _append(
     reason: str,
     bound: Callable[[], BoundQuery] | None,
 ) -> Decision:
-    if (model.manual and model.code is None) or progress is None:
+    """A Python model takes once what it reads by its changes; of other tables it reads all rows."""
+    code = model.code
+    if (model.manual and code is None) or progress is None:
         return Decision(RunType.INCREMENTAL, reason)
-    if model.code is not None:
-        return _append_from_code(model.code, progress, inputs, reason)
+    if code is not None:
+        taken = {str(table) for table in code.changes}
+        metadata = {name: table for name, table in inputs.metadata.items() if name in taken}
+        inputs = replace(inputs, tables={n: t for n, t in inputs.tables.items() if n in taken}, metadata=metadata)
     since = {name: last_read for name, last_read in progress.tables.items() if name in inputs.tables}
     cautions = append_cautions(inputs, bound)
     reason = "; ".join([reason, *(caution.short for caution in cautions)])
     warnings = tuple(caution.warning for caution in cautions if caution.warning)
     return Decision(RunType.INCREMENTAL, reason, inserted_since=since, warnings=warnings)
-
-
-def _append_from_code(code: CodeReads, progress: Progress, inputs: Inputs, reason: str) -> Decision:
-    """Only what it reads by its changes is taken once; of other tables it reads all rows."""
-    names = {str(table) for table in code.changes}
-    since = {name: last_read for name, last_read in progress.tables.items() if name in inputs.tables and name in names}
-    cautions = append_cautions(replace(inputs, metadata=_of(names, inputs.metadata)), None)
-    reason = "; ".join([reason, *(caution.short for caution in cautions)])
-    warnings = tuple(caution.warning for caution in cautions if caution.warning)
-    return Decision(RunType.INCREMENTAL, reason, inserted_since=since, warnings=warnings)
-
-
-def _of(names: Collection[str], metadata: Mapping[str, TableMetadata]) -> Mapping[str, TableMetadata]:
-    return {name: table for name, table in metadata.items() if name in names}
 
 
 def _decide_changed_definition(
