@@ -33,7 +33,7 @@ from tidegate.compiler.passes.untrusted_code import check_model_code
 from tidegate.names import TableName
 from tidegate.redaction import holds_secret, register
 
-__all__ = ["FILE_PASSES", "MODEL_PASSES", "cores", "run_passes"]
+__all__ = ["CODE_PASSES", "MODEL_PASSES", "QUERY_PASSES", "cores", "run_passes"]
 
 _PR_SET_PDEATHSIG = 1
 Item = TypeVar("Item")
@@ -100,15 +100,11 @@ def _end_with_parent(parent: int) -> None:
 
 ModelPass = Callable[[CompilationState, Draft], Iterator[Diagnostic]]
 
-FILE_PASSES: tuple[ModelPass, ...] = (
-    render_template,
-    parse_text,
-    read_code,
-    check_settings,
-    resolve_names,
-    resolve_code,
-)
-"""Passes that need one file alone."""
+QUERY_PASSES: tuple[ModelPass, ...] = (render_template, parse_text, check_settings, resolve_names)
+"""Passes over SQL that need one file alone."""
+
+CODE_PASSES: tuple[ModelPass, ...] = (read_code, check_settings, resolve_names, resolve_code)
+"""The same over Python."""
 
 MODEL_PASSES: tuple[ModelPass, ...] = (
     type_columns,
@@ -202,7 +198,7 @@ class _PassRunner:
 
     def _parse(self, draft: Draft) -> list[Draft]:
         """Returns the drafts that it reads and that must be done before it."""
-        for each in FILE_PASSES:
+        for each in QUERY_PASSES if draft.python is None else CODE_PASSES:
             draft.diagnostics += tuple(each(self.work, draft))
         draft.stage = DraftStage.PARSED
         return self._not_begun(draft.tables)

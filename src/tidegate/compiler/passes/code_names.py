@@ -27,8 +27,7 @@ _WRITE_NAMES = "write each name as a text in the call itself, or list the tables
 def read_code(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
     """The problems of the file itself."""
     python = draft.python
-    if python is None:
-        return
+    assert python is not None
     draft.content.names = frozenset(python.uses)
     draft.content.changing = change_in_code(python)
     for problem in python.problems:
@@ -38,10 +37,10 @@ def read_code(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
 
 
 def resolve_code(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
-    if draft.python is not None:
-        resolution = _Resolution(work, draft, draft.python)
-        yield from resolution.all()
-        draft.content.code = resolution.reads()
+    assert draft.python is not None
+    resolution = _Resolution(work, draft, draft.python)
+    yield from resolution.all()
+    draft.content.code = resolution.reads()
 
 
 @dataclass(slots=True)

@@ -20,8 +20,6 @@ __all__ = ["check_zone", "parse_text", "render_template", "resolve_names", "sugg
 
 
 def render_template(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
-    if draft.python is not None:
-        return
     draft.content.names = work.templates.names_used(draft.source)
     for later in (False, True) if draft.test is None else (False,):
         result = work.templates.render(draft.source, draft.file, work.context(draft, later))

@@ -16,7 +16,7 @@ __all__ = ["check_code_files", "check_model_code"]
 
 
 def check_model_code(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
-    if draft.test is not None or not draft.model.file.endswith(".py"):
+    if draft.python is None:
         return
     for problem in _problems(work, draft.model.file, draft.model.source):
         place = Place(draft.model.file, problem.line, problem.col)
