@@ -310,11 +310,11 @@ def _append(
     code = model.code
     if (model.manual and code is None) or progress is None:
         return Decision(RunType.INCREMENTAL, reason)
+    since = {name: last_read for name, last_read in progress.tables.items() if name in inputs.tables}
     if code is not None:
         taken = {str(table) for table in code.changes}
-        metadata = {name: table for name, table in inputs.metadata.items() if name in taken}
-        inputs = replace(inputs, tables={n: t for n, t in inputs.tables.items() if n in taken}, metadata=metadata)
-    since = {name: last_read for name, last_read in progress.tables.items() if name in inputs.tables}
+        since = {name: last_read for name, last_read in since.items() if name in taken}
+        inputs = replace(inputs, metadata={name: own for name, own in inputs.metadata.items() if name in taken})
     cautions = append_cautions(inputs, bound)
     reason = "; ".join([reason, *(caution.short for caution in cautions)])
     warnings = tuple(caution.warning for caution in cautions if caution.warning)
