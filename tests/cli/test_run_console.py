@@ -410,3 +410,12 @@ def test_verbose_adds_reasons_phases_and_attempts() -> None:
         "       time: build_result 60ms, iceberg_write 1.5s",
         "       attempts: 2",
     ]
+
+
+def test_each_line_that_code_logs_says_whose_it_is_and_moves_no_cursor() -> None:
+    told = [event("phase", "gold.a", phase="log", message="one\n  gold.b  done\x1b[2J[/nope]")]
+    assert lines_of(told) == ["gold.a: one", "gold.a:   gold.b  done\\x1b[2J[/nope]"]
+    stream = io.StringIO()
+    with RunConsole(LiveView(stream)) as console:
+        console(told[0])
+    assert "gold.a:   gold.b  done\\x1b[2J[/nope]" in stream.getvalue()

@@ -19,7 +19,7 @@ from tidegate.cli.run_text import (
     model_lines,
     repeated_line,
 )
-from tidegate.cli.terminal import is_terminal
+from tidegate.cli.terminal import clean, is_terminal
 from tidegate.hooks.events import Event
 from tidegate.results import CheckResult, ModelResult
 from tidegate.runs.result import RunResult
@@ -147,7 +147,8 @@ class RunConsole:
             if event.model is None:
                 self._aside(text)
         elif event.data.get("phase") == "log":
-            self._aside(f"{event.model}: {event.data['message']}")
+            for line in str(event.data["message"]).splitlines() or [""]:  # each says whose it is
+                self._aside(f"{event.model}: {clean(line)}")
         elif event.data.get("phase") == "traceback":
             pass  # for the log
         elif event.model is None:
