@@ -40,6 +40,7 @@ class _ConnectPort:
         # Before the code runs: PySpark asks for the session of the process where a function is given a type as a text.
         self._session = connect_session(link)
         note_lines(file)
+        _raise_only()
         self.log = link.log
 
     def frame(self, handle: str) -> Any:
@@ -47,6 +48,16 @@ class _ConnectPort:
 
     def sql(self, text: str) -> Any:
         return self._session.sql(text)
+
+
+def _raise_only() -> None:
+    """PySpark prints the whole traceback of what cannot be pickled, and raises it, too."""
+    import pyspark.util
+
+    def print_nothing(stream: Any) -> None:
+        pass
+
+    pyspark.util.print_exec = print_nothing
 
 
 def _relation(frame: Any) -> bytes:

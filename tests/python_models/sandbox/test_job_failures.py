@@ -109,6 +109,7 @@ def test_each_limit_ends_the_job_alone_with_advice(sandbox: Sandbox, name: str) 
         ("import socket\nsocket.gethostbyname('example.com')", "no network"),
         ("import no_such_package", "Install the package"),
         ("raise ValueError('a cast would result in out of bounds timestamp: 1')", "toArrow()"),
+        ("import pandas\npandas.to_datetime(['1500-01-01'], unit='ns')", "toArrow()"),
     ],
 )
 def test_what_is_outside_is_named(sandbox: Sandbox, source: str, advice: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Mapping
 from datetime import timedelta
@@ -115,6 +116,7 @@ _NO_OUTSIDE = (
     "In the sandbox there are no files of this machine and no network. Read files with tg.landing_zone; or trust the"
     ' code: trusted = ["{file}"] in [sandbox].'
 )
+_OUT_OF_BOUNDS = re.compile("would result in out of bounds timestamp|Out of bounds nanosecond timestamp")
 _EARLY = "pandas gets times from 1677 to 2262 alone: take them with toArrow(), or leave them out before toPandas()."
 _ADVICE = {
     "ModuleNotFoundError": "Install the package into the Python that runs Tidegate. Files of the project cannot be"
@@ -159,7 +161,7 @@ def raised_by(job: SandboxJob, failure: Mapping[str, Any]) -> PythonCodeError:
 
 
 def _advice(name: str, message: str) -> str | None:
-    return _EARLY if "would result in out of bounds timestamp" in message else _ADVICE.get(name)
+    return _EARLY if _OUT_OF_BOUNDS.search(message) else _ADVICE.get(name)
 
 
 def _text(name: str, message: str) -> str:
