@@ -10,7 +10,7 @@ import pytest
 from tests.python_models.escapes.attempts import PlantedShop
 from tests.python_models.escapes.plants import planted
 from tests.python_models.escapes.programs import SECRETS, groups, programs
-from tidegate.compiler.passes import python_code
+from tidegate.compiler.passes import untrusted_code
 from tidegate.compiler.python_code import check_source
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def test_check_refuses_every_program_that_the_corpus_does_not_mark_as_accepted()
 @pytest.mark.spark
 @pytest.mark.parametrize("group", GROUPS)
 def test_walls_alone_keep_every_secret(group: str, shop: PlantedShop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(python_code, "_problems", lambda *_: iter(()))
+    monkeypatch.setattr(untrusted_code, "_problems", lambda *_: iter(()))
     attempts, leaks = shop.attempts(GROUPS[group])
     assert leaks == []
     assert {one.ended for one in attempts} <= {"diagnostic", "failed", "completed"}
