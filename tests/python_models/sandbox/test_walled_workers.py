@@ -179,3 +179,15 @@ def test_an_array_that_does_not_fit_fails_its_query_alone(walled: SparkSession) 
     with pytest.raises(Exception, match="OutOfMemoryError"):
         walled.range(1).selectExpr("length(repeat(CAST(id AS STRING), 2147483000))").collect()
     assert rows(walled.range(1)) == [(0,)]
+
+
+def test_a_function_is_not_told_the_settings_of_spark(walled: SparkSession) -> None:
+    """The project's own are among them, and may hold passwords."""
+
+    @F.udf("string")
+    def told(number):
+        from pyspark.taskcontext import TaskContext
+
+        return str(TaskContext.get()._localProperties)
+
+    assert rows(walled.range(1).select(told("id"))) == [("{}",)]

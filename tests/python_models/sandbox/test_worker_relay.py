@@ -85,3 +85,35 @@ def test_what_no_worker_would_send_ends_it(name: str) -> None:
     received = _relayed(sent + _END + struct.pack("!i", -4))
     assert len(received) < len(sent)
     assert struct.pack("<iii", 0, 999, 6) not in received
+
+
+def _text(value: str) -> bytes:
+    return struct.pack("!i", len(value)) + value.encode()
+
+
+@pytest.mark.parametrize("barrier", [b"\0", b"\1" + struct.pack("!i", 4040) + _text("secret")])
+def test_a_worker_is_told_its_task_without_the_settings_of_spark(barrier: bytes) -> None:
+    task = struct.pack("!iiiqi", 1, 2, 3, 4, 5)
+    resources = struct.pack("!i", 1) + _text("gpu") + _text("gpu") + struct.pack("!i", 2) + _text("0") + _text("1")
+    beginning = struct.pack("!i", 7) + _text("3.11") + barrier + task + resources
+    settings = _text("spark.hadoop.fs.s3a.secret.key") + _text("password") + _text("spark.app.name") + _text("x")
+    rest = b"\0" * 100_000 + b"the end"
+    jvm, relays_jvm = socket.socketpair()
+    worker, relays_worker = socket.socketpair()
+    with jvm, worker:
+        child = os.fork()
+        if child == 0:
+            jvm.close()
+            worker.close()
+            relay(relays_jvm, relays_worker)
+        relays_jvm.close()
+        relays_worker.close()
+        sender = threading.Thread(target=_send, args=(jvm, beginning + struct.pack("!i", 2) + settings + rest))
+        sender.start()
+        told = b""
+        while piece := worker.recv(1 << 16):
+            told += piece
+        worker.close()
+        os.waitpid(child, 0)
+        sender.join()
+    assert told == beginning + struct.pack("!i", 0) + rest

@@ -1,8 +1,9 @@
 """What a worker of Spark sends to the JVM, read before the JVM reads it.
 
 The JVM believes its workers: it takes memory for every length that they name, and reads texts of Arrow batches wherever
-their offsets lead, in all of its memory. So between the two stands a process that runs no code of the project. It
-passes on what PySpark's worker would send, with each batch checked and rewritten; anything else ends the worker.
+their offsets lead, in all of its memory. So between the two stands a process that runs no code of the project. It keeps
+Spark's settings from the worker, and passes on what PySpark's worker would send, with each batch checked and written
+anew; anything else ends the worker.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ _NUMBER, _LONG = struct.Struct("!i"), struct.Struct("!q")
 _END_OF_DATA, _EXCEPTION, _TIMING, _END_OF_STREAM, _ARROW = -1, -2, -3, -4, -6
 _TIMES = 5 * _LONG.size
 """Behind _TIMING: three moments, and bytes that were spilled to memory and disk."""
+
+_TASK = 4 * _NUMBER.size + _LONG.size
+"""Stage, partition, attempt, the task's number (a long) and its processors."""
 
 _LONGEST_PIECE = 256 << 20
 _LONGEST_MESSAGE = 16 << 20
@@ -52,12 +56,55 @@ def relay(jvm: socket.socket, worker: socket.socket) -> NoReturn:
 
 
 def _forward(jvm: socket.socket, worker: socket.socket) -> None:
-    """What the JVM sends, as it is."""
+    """What the JVM sends, but for the settings of Spark at its beginning: they hold passwords."""
     with contextlib.suppress(OSError):
-        while piece := jvm.recv(_PART):
+        questions: Any = os.fdopen(os.dup(jvm.fileno()), "rb", 1 << 16)
+        worker.sendall(_Beginning(questions).without_settings())
+        while piece := questions.read1(_PART):
             worker.sendall(piece)
     with contextlib.suppress(OSError):
         worker.shutdown(socket.SHUT_WR)
+
+
+class _Beginning:
+    """Of what the JVM tells a worker of its task, up to the local properties, among which are all of Spark's settings.
+
+    As `main` of pyspark.worker reads it.
+    """
+
+    def __init__(self, source: Any) -> None:
+        self._source = source
+        self._kept: list[bytes] = []
+
+    def without_settings(self) -> bytes:
+        self._number()  # the partition
+        self._text()  # the version of Python
+        if self._take(1) != b"\0":  # a barrier: a port or -1, and its secret or path
+            self._number()
+            self._text()
+        self._take(_TASK)
+        for _ in range(self._number()):  # resources
+            self._text()
+            self._text()
+            for _ in range(self._number()):
+                self._text()
+        beginning = b"".join(self._kept)
+        for _ in range(2 * self._number()):
+            self._text()
+        return beginning + _NUMBER.pack(0)
+
+    def _number(self) -> int:
+        return int(_NUMBER.unpack(self._take(_NUMBER.size))[0])
+
+    def _text(self) -> None:
+        self._take(self._number())
+
+    def _take(self, length: int) -> bytes:
+        data = self._source.read(length)
+        if len(data) < length:
+            raise OSError("the JVM closed the connection")
+        self._kept.append(data)
+        return data
 
 
 class _Answers:
