@@ -100,7 +100,7 @@ class _Beginning:
         self._take(self._number())
 
     def _take(self, length: int) -> bytes:
-        data = self._source.read(length)
+        data: bytes = self._source.read(length)
         if len(data) < length:
             raise OSError("the JVM closed the connection")
         self._kept.append(data)
