@@ -273,14 +273,23 @@ def _with_row_changes(model: CompiledModel, code: CodeReads, decision: Decision,
     lacking = sorted(str(table) for table in code.changes if isinstance(inputs.changed.get(str(table)), Untraceable))
     if lacking and not model.model.takes_new_rows:
         names = ", ".join(map(inputs.short, lacking))
+        if _gives_all_again(model):
+            reason = f"{decision.reason}; it is not known what changed in {names}"
+            return Decision(RunType.FULL, reason, True, result_is_complete(model), all_files=True)
         reason = f"{decision.reason}; all rows of {names} are given as inserts"
         warning = (
-            f"It is not known what changed in {names}, so tg.changes gives all rows although the table has some "
-            "already, and the code reads those too. If it adds up both, rebuild the table with --full-refresh."
+            f"It is not known what changed in {names}, so tg.changes gives all rows as inserts: rows that were deleted "
+            "there stay in the table, and code that adds to rows of its own counts them twice. Rebuild the table with "
+            "--full-refresh if that is wrong."
         )
-        warnings = (*decision.warnings, warning) if model.reads_itself else decision.warnings
-        decision = replace(decision, reason=reason, warnings=warnings)
+        decision = replace(decision, reason=reason, warnings=(*decision.warnings, warning))
     return replace(decision, row_changes=changes, estimate=estimate_changes(inputs, changes, code.whole))
+
+
+def _gives_all_again(model: CompiledModel) -> bool:
+    """Its inputs still hold all that its table was made of, although its code decides what it reads."""
+    keeps = model.zones or model.uses_watermark or model.reads_itself or model.model.settings.traits.keeps_history
+    return not keeps and not model.model.settings.traits.by_intervals
 
 
 def _from_all_rows(model: CompiledModel, reason: str, estimate: Estimate = Estimate()) -> Decision:  # noqa: B008 - frozen

@@ -14,8 +14,8 @@ __all__ = ["DEVICES", "SCRATCH", "build_minimal_root"]
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 
-SCRATCH = "/tmp"
-"""The job's own folder in the new root."""
+SCRATCH = "/job-folder"
+"""The job's own folder in the new root: not /tmp, below which packages may be installed."""
 
 _READ_ONLY, _NO_SUID, _NO_DEVICES, _NO_EXEC, _REMOUNT, _BIND, _RECURSIVE, _PRIVATE = (
     1,
