@@ -12,10 +12,14 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import IO
 
 import httpx
+import obstore
+from obstore.exceptions import BaseError
+from obstore.store import S3Store
 
 BUCKET = "lake-one"
 KEY, SECRET_KEY = "tidegate-test", "seaweed-hunter22"
@@ -98,17 +102,36 @@ def _ports(count: int) -> list[int]:
 
 
 def _wait_for(store: ObjectStore, process: subprocess.Popen[bytes], log: IO[bytes]) -> None:
-    """Until it refuses a stranger the bucket, which it does once it has its users."""
+    """Until it refuses a stranger the bucket, which it does once it has its users, and has the bucket, which it makes
+    after that."""
     end = time.monotonic() + _START_SECONDS
     while time.monotonic() < end and process.poll() is None:
         try:
-            if httpx.get(f"{store.endpoint}/{BUCKET}", timeout=1).status_code == 403:
+            if httpx.get(f"{store.endpoint}/{BUCKET}", timeout=1).status_code == 403 and _has_bucket(store):
                 return
         except httpx.HTTPError:
             pass
         time.sleep(0.05)
     log.seek(0)
     raise RuntimeError(f"SeaweedFS did not start: {log.read().decode(errors='replace')[-2000:]}")
+
+
+def _has_bucket(store: ObjectStore) -> bool:
+    bucket = S3Store(
+        BUCKET,
+        endpoint=store.endpoint,
+        access_key_id=KEY,
+        secret_access_key=SECRET_KEY,
+        region="us-east-1",
+        virtual_hosted_style_request=False,
+        client_options={"allow_http": True},
+        retry_config={"max_retries": 0, "retry_timeout": timedelta(seconds=1)},
+    )
+    try:
+        next(iter(obstore.list(bucket, chunk_size=1)), None)
+    except BaseError:
+        return False
+    return True
 
 
 def s3a_jars() -> tuple[Path, ...]:
