@@ -28,10 +28,14 @@ def delta_session(spark: SparkSession) -> SparkSession:
     conf = context._jsc.sc().conf()
     before = conf.get(_EXTENSIONS)
     conf.set(_EXTENSIONS, f"{before},{DELTA.extension}")
+    sessions = context._jvm.org.apache.spark.sql.classic.SparkSession
     try:
-        session = SparkSession(context, context._jvm.org.apache.spark.sql.classic.SparkSession.builder().create())
+        session = SparkSession(context, sessions.builder().create())
     finally:
         conf.set(_EXTENSIONS, before)
+        # The new one would be the session of all that names none, such as Spark's Connect server.
+        sessions.setDefaultSession(spark._jsparkSession)
+        sessions.setActiveSession(spark._jsparkSession)
     for key, value in {**DELTA.conf, **DELTA_CONF}.items():
         session.conf.set(key, value)
     return session
