@@ -90,9 +90,3 @@ class PythonSource:
     """Lines that are a comment with an `@`: number, text, and whether they stand above the first line of code."""
 
     problems: tuple[Problem, ...] = ()
-
-    @property
-    def computes_names(self) -> bool:
-        """It reads tables whose names the tree does not show, of those that `depends_on` names."""
-        tables = (read for read in self.reads if read.kind is not ReadKind.LANDING_ZONE)
-        return any(read.name is None for read in tables) or any(query.text is None for query in self.queries)

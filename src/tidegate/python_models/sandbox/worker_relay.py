@@ -2,8 +2,8 @@
 
 The JVM believes its workers: it takes memory for every length that they name, and reads texts of Arrow batches wherever
 their offsets lead, in all of its memory. So between the two stands a process that runs no code of the project. It keeps
-Spark's settings from the worker, and passes on what PySpark's worker would send, with each batch checked and written
-anew; anything else ends the worker.
+Spark's settings from the worker, and passes on what PySpark's worker would send, with each batch checked and
+rewritten; anything else ends the worker.
 """
 
 from __future__ import annotations

@@ -100,7 +100,6 @@ class PythonBuild:
         run = build.run
         call = bind_python(run.compiled, build.table, build.values(interval))
         built = {one.handle: self._input(one, from_changes) for one in call.inputs if not self._is_missing(one, forget)}
-        left = build.attempt.deadline.left(run.clock.monotonic())
         build.take_notes(*built.values())
         try:
             result = self._held.enter_context(
@@ -113,7 +112,7 @@ class PythonBuild:
                         sandbox=run.sandbox,
                         log=self._log,
                         cancelled=lambda: run.cancellation.requested,
-                        timeout=left,
+                        timeout=build.time_left(),
                     )
                 )
             )

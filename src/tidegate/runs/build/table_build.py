@@ -319,10 +319,10 @@ class TableBuild:
             from tidegate.python_models.function_views import FunctionViews  # few models call one
 
             calls = function_calls(self.run, lambda line: self.run.emit("phase", self.name, log_of_code(line)))
-            self._functions = FunctionViews(calls, self.session, self._left)
+            self._functions = FunctionViews(calls, self.session, self.time_left)
         return self._functions.view(read)
 
-    def _left(self) -> float | None:
+    def time_left(self) -> float | None:
         return self.attempt.deadline.left(self.run.clock.monotonic())
 
     def take_notes(self, *inputs: Built) -> None:
