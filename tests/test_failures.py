@@ -21,6 +21,7 @@ import psycopg.errors
 import pytest
 import sqlalchemy
 
+from tests.services.ports import free_port
 from tidegate.errors import FailureKind, LakeError, ModelTimeoutError, QualityError, SourceError, TidegateError
 from tidegate.failures import (
     ExceptionFacts,
@@ -67,12 +68,6 @@ def server() -> Iterator[str]:
         yield f"http://127.0.0.1:{http_server.server_port}"
         http_server.shutdown()
         thread.join()
-
-
-def free_port() -> int:
-    with closing(socket.create_server(("127.0.0.1", 0))) as listening:
-        port: int = listening.getsockname()[1]
-    return port
 
 
 def ask(url: str) -> Exception:

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from tests.hooks.receiver import Receiver, Reply, in_turn, receiving
-from tests.sources.postgres import free_port
+from tests.services.ports import free_port
 from tidegate.errors import FailureKind
 from tidegate.http_client import HttpClient, HttpRetryPolicy, Timing
 

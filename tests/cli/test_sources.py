@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.calling import Call
-from tests.sources.postgres import free_port
+from tests.services.ports import free_port
 from tests.sources.rest_server import KEY, SECRET, Reply, Request, serving
 
 MANUAL = """

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.ingest.sql_projects import KilledError, Landing, kill_at, source_settings, table_contract
-from tests.sources.postgres import Postgres, free_port
+from tests.services.ports import free_port
+from tests.sources.postgres import Postgres
 from tidegate.config import ZoneSettings
 from tidegate.errors import FailureKind, SourceError
 from tidegate.project.landing_files import ZoneFile

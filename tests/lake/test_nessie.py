@@ -14,7 +14,7 @@ import pytest
 from tests.lake.places import Place
 from tests.services.cutting import cut_at
 from tests.services.nessie import Nessie
-from tests.sources.postgres import free_port
+from tests.services.ports import free_port
 from tidegate.config import NessieServer, Secret
 from tidegate.errors import BranchMissingError, FailureKind, LakeError, LakeUnavailableError
 from tidegate.lake.branch_catalog import BranchCatalog, Pointer, PointerKind

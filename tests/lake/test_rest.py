@@ -18,7 +18,7 @@ from tests.lake.invented import Invented
 from tests.lake.places import Place
 from tests.services.cutting import cut_at
 from tests.services.iceberg_rest import IcebergRest
-from tests.sources.postgres import free_port
+from tests.services.ports import free_port
 from tidegate.config import RestServer, Secret
 from tidegate.config.database_url import parse_database_url
 from tidegate.errors import FailureKind, LakeError, LakeUnavailableError, PublishConflictError

@@ -8,7 +8,7 @@ import pytest
 
 from tests.lake.delta_logs import COLUMNS, DeltaLog, added, counted, metadata, removed
 from tests.projects import ProjectFolder, run_types, statuses
-from tests.sources.postgres import free_port
+from tests.services.ports import free_port
 from tidegate.compiler.compiled import Origin
 from tidegate.config import S3Section
 from tidegate.errors import ProjectError, SelectionError, StatementError, TableMissingError

@@ -20,8 +20,9 @@ from tests.projects import ProjectFolder, statuses
 from tests.recorded import is_current
 from tests.services.door import door_to
 from tests.services.nessie import Nessie, running_nessie
+from tests.services.ports import free_port
 from tests.services.small_disk import small_disk
-from tests.sources.postgres import Postgres, free_port, running_postgres
+from tests.sources.postgres import Postgres, running_postgres
 from tidegate.hooks.events import Event
 from tidegate.lake.catalogs import jdbc as lake_on_postgres
 from tidegate.operations.reap import reap

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from tests.services.ports import free_port
 from tests.services.relay import connect
 
 
@@ -16,8 +17,8 @@ class Door:
     def __init__(self, target: int) -> None:
         self._target = target
         self._ends: list[socket.socket] = []
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = int(self._listener.getsockname()[1])
+        self.port = free_port()
+        self._listener = socket.create_server(("127.0.0.1", self.port))
         self.open()
 
     def open(self) -> None:

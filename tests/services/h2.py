@@ -17,7 +17,7 @@ from socket import create_connection
 from typing import TYPE_CHECKING, Any
 
 from tests.services.jars import fetched
-from tests.sources.postgres import free_port
+from tests.services.ports import free_port
 from tidegate.spark.java import find_java
 
 if TYPE_CHECKING:

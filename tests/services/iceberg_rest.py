@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.services.jars import fetched
-from tests.sources.postgres import free_port
+from tests.services.ports import free_port
 from tidegate.spark.jars import jars_folder
 
 _JARS = (

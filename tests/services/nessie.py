@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.services.jars import fetched
-from tests.sources.postgres import free_port
+from tests.services.ports import free_port
 
 _VERSION = "0.99.0"
 _NAME = f"nessie-quarkus-{_VERSION}-runner.jar"

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -20,6 +19,8 @@ import httpx
 import obstore
 from obstore.exceptions import BaseError
 from obstore.store import S3Store
+
+from tests.services.ports import free_port
 
 BUCKET = "lake-one"
 KEY, SECRET_KEY = "tidegate-test", "seaweed-hunter22"
@@ -40,7 +41,7 @@ class ObjectStore:
 @contextmanager
 def running_seaweed() -> Iterator[ObjectStore]:
     with tempfile.TemporaryDirectory(prefix="tidegate-s3-") as folder, tempfile.TemporaryFile() as log:
-        master, volume, filer, s3, admin = _ports(5)
+        master, volume, filer, s3, admin = (free_port(_GRPC) for _ in range(5))
         process = subprocess.Popen(
             _command(Path(folder), master, volume, filer, s3, admin),
             stdout=log,
@@ -82,23 +83,6 @@ def _command(folder: Path, master: int, volume: int, filer: int, s3: int, admin:
         f"-bucket={BUCKET}",
         f"-s3.config={folder / 's3.json'}",
     ]
-
-
-def _ports(count: int) -> list[int]:
-    """That are free, and those of gRPC too."""
-    with ExitStack() as taken:
-        ports = []
-        while len(ports) < count:
-            probe, grpc = (taken.enter_context(socket.socket()) for _ in range(2))
-            probe.bind(("127.0.0.1", 0))
-            port = int(probe.getsockname()[1])
-            try:
-                grpc.bind(("127.0.0.1", port + _GRPC if port + _GRPC < 2**16 else 0))
-            except OSError:
-                continue
-            if grpc.getsockname()[1] == port + _GRPC:
-                ports.append(port)
-        return ports
 
 
 def _wait_for(store: ObjectStore, process: subprocess.Popen[bytes], log: IO[bytes]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
@@ -13,6 +12,8 @@ from subprocess import CalledProcessError
 
 import psycopg
 from psycopg import sql
+
+from tests.services.ports import free_port
 
 _WHO_MAY = "host all postgres 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n"
 
@@ -36,12 +37,6 @@ class Postgres:
         with psycopg.connect(address, autocommit=True) as connection:
             for statement in statements:
                 connection.execute(statement if isinstance(statement, sql.Composable) else statement.encode())
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @contextmanager

@@ -14,7 +14,8 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from tests.sources.postgres import Postgres, free_port
+from tests.services.ports import free_port
+from tests.sources.postgres import Postgres
 from tidegate.config import DatabaseSource, Secret, Settings, load_settings
 from tidegate.datatypes import Column, parse_type
 from tidegate.errors import FailureKind, SourceError

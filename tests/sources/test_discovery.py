@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.sources.postgres import free_port
+from tests.services.ports import free_port
 from tests.sources.rest_server import KEY, SECRET, Reply, Request, serving
 from tidegate.config import Settings, load_settings
 from tidegate.datatypes import Column, Relation, parse_type, struct

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.sources.postgres import free_port
+from tests.services.ports import free_port
 from tests.sources.rest_server import KEY, SECRET, Answer, Reply, Request, serving
 from tidegate.config import FivetranSource, Secret
 from tidegate.datatypes import Column, Relation

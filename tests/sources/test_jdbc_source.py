@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.sources.postgres import free_port
+from tests.services.ports import free_port
 from tidegate.config import DatabaseSource, JdbcSource, Secret, SqlServerSource
 from tidegate.errors import FailureKind
 from tidegate.sources.discovery import discover, open_source

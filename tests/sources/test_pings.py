@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.lake.conftest import write_table as write_table
-from tests.sources.postgres import free_port
+from tests.services.ports import free_port
 from tidegate.config import Settings, load_settings
 from tidegate.errors import FailureKind
 from tidegate.lake import EmbeddedCatalog, Pointer

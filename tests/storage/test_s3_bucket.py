@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import obstore
 import pytest
 
+from tests.services.ports import free_port
 from tests.services.seaweed import BUCKET, KEY, SECRET_KEY
-from tests.sources.postgres import free_port
 from tidegate.config import S3Section
 from tidegate.errors import FailureKind, StorageError
 from tidegate.storage import Storage, open_storage, s3_bucket
