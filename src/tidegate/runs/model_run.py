@@ -38,6 +38,7 @@ from tidegate.runs.damage import explain_damage
 from tidegate.runs.reads import bound_query, checked_inputs, checked_tables, owned_tables, tables_read
 from tidegate.runs.result import KEPT
 from tidegate.runs.tally import ModelOutcome
+from tidegate.sources.source_catalogs import services_behind
 
 if TYPE_CHECKING:
     from tidegate.write.request import WriteOutcome
@@ -125,7 +126,7 @@ class _ModelBuild:
     def run_once(self, before: dict[TableName, Pointer | None]) -> ModelResult:
         """`before`: the pointers of the model's tables before its first attempt; empty until they are known."""
         run = self.run
-        services = {source.namespace for source in self.model.sources} & run.settings.sources.keys()
+        services = services_behind(run.settings, self.model.sources)
         try:
             if before:
                 self._restore(before)  # where the attempt before this one could not

@@ -7,7 +7,7 @@ that all models of a run read one state of it and Spark never opens the catalog 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,7 +20,14 @@ from tidegate.sources.catalog_source import CatalogDiscoverer, SqliteCatalog
 from tidegate.sources.jdbc_source import jdbc_options
 from tidegate.sources.source_errors import as_source_error
 
-__all__ = ["has_own_catalog", "has_source_catalog", "missing_table", "must_be_in_lake", "readable"]
+__all__ = [
+    "has_own_catalog",
+    "has_source_catalog",
+    "missing_table",
+    "must_be_in_lake",
+    "readable",
+    "services_behind",
+]
 
 
 def has_source_catalog(settings: Settings, table: TableName) -> bool:
@@ -37,6 +44,17 @@ def must_be_in_lake(settings: Settings, table: TableName) -> bool:
     """Whether it is a table of a source that Spark can read only if the lake has it."""
     name = table.namespace
     return name in settings.sources and not has_source_catalog(settings, table) and not has_own_catalog(settings, name)
+
+
+def services_behind(settings: Settings, tables: Iterable[TableName]) -> frozenset[str]:
+    """The sources that Spark calls to read these tables. Those of the lake, and those of another Iceberg catalog, which
+    is pinned, are files."""
+    sources = settings.sources.keys() & {table.namespace for table in tables}
+    return frozenset(
+        name
+        for name in sources
+        if isinstance(settings.sources[name], DatabaseSource) or has_own_catalog(settings, name)
+    )
 
 
 def missing_table(settings: Settings, table: TableName) -> SourceError:
