@@ -29,7 +29,7 @@ from tidegate.planner.deltas.delta_query import LINEAGE, TOUCHED, DeltaQuery, De
 from tidegate.planner.deltas.restricted_query import Restrictor
 from tidegate.planner.deltas.touched_keys import Images, TouchedKeysQuery
 
-__all__ = ["NO_KEY", "explain", "needed_columns", "newest_rows", "rewrite", "unique_columns"]
+__all__ = ["NO_KEY", "explain", "needed_columns", "newest_rows", "read_relation", "rewrite", "unique_columns"]
 
 NO_KEY = "no key: declare @unique_key (tracked: @group_key) with the columns by which its rows can be found"
 
@@ -54,7 +54,7 @@ def _rewrite(sql: str, inputs: Mapping[TableName, InputTable], key: tuple[str, .
     _check_determinism(sql)
     script = read_script(sql)
     reader = BlockReader(script.tree, inputs)
-    relation = _read(script, reader)
+    relation = read_relation(script, reader)
     images = Images(sorted({base.table for base in reader.tables}))
     changed = [base for base in reader.tables if base.changed]
     refused: CannotRewriteError | None = None
@@ -75,7 +75,7 @@ def _rewrite(sql: str, inputs: Mapping[TableName, InputTable], key: tuple[str, .
     raise refused or CannotRewriteError(_why_none(relation, key, within_key))
 
 
-def _read(script: Script, reader: BlockReader) -> Relation:
+def read_relation(script: Script, reader: BlockReader) -> Relation:
     """Raises CannotRewriteError where the reader missed a table: its changes would go unnoticed."""
     relation = reader.relation(script.tree)
     read = {id(base.node) for base in reader.tables}
@@ -152,7 +152,7 @@ def needed_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> Mapping[
     try:
         script = read_script(sql)
         reader = BlockReader(script.tree, inputs)
-        _read(script, reader)
+        read_relation(script, reader)
     except (CannotRewriteError, RecursionError):
         return dict.fromkeys(inputs)
     if any(map(_takes_all, script.tree.find_all(exp.Star))):
@@ -170,7 +170,7 @@ def needed_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> Mapping[
 def output_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> tuple[str, ...]:
     """The columns of the result, stars expanded. Raises CannotRewriteError where they are not known."""
     script = read_script(sql)
-    return _read(script, BlockReader(script.tree, inputs)).columns
+    return read_relation(script, BlockReader(script.tree, inputs)).columns
 
 
 def unique_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> list[tuple[str, ...]]:
@@ -179,7 +179,7 @@ def unique_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> list[tup
     try:
         _check_determinism(sql)
         script = read_script(sql)
-        relation = _read(script, BlockReader(script.tree, unchanged))
+        relation = read_relation(script, BlockReader(script.tree, unchanged))
     except (CannotRewriteError, RecursionError):
         return []
     low = [name.lower() for name in relation.columns]

@@ -40,7 +40,7 @@ from tidegate.planner.deltas.blocks import (
 from tidegate.planner.deltas.candidate_regions import commutes, owner_of, touchable, what_forbids, why_untouchable
 from tidegate.planner.deltas.delta_query import Image, ImageRead
 
-__all__ = ["Images", "TouchedKeysQuery", "alias_columns", "comparison", "tree_from"]
+__all__ = ["Images", "TouchedKeysQuery", "alias_columns", "comparison", "own_conditions", "tree_from"]
 
 
 class Images:
@@ -380,19 +380,22 @@ def _column_name(value: Value, n: int) -> str:
 
 
 def _local(block: Block, i: int) -> list[str]:
+    conditions = []
+    for value in own_conditions(block, i):
+        try:
+            conditions.append(condition(value.tree))
+        except CannotRewriteError:
+            continue
+    return conditions
+
+
+def own_conditions(block: Block, i: int) -> Iterator[Value]:
     """Conditions on a row of the item alone, without which it does not count."""
     item = block.items[i]
     own = [] if item.nullable or not item.is_joined else list(block.where)
     if item.join in (Join.INNER, Join.LEFT, Join.SEMI, Join.ANTI):
         own += item.on
-    conditions = []
-    for value in own:
-        if value.flaw is None and value.items == {i}:
-            try:
-                conditions.append(condition(value.tree))
-            except CannotRewriteError:
-                continue
-    return conditions
+    return (value for value in own if value.flaw is None and value.items == {i})
 
 
 def _needed(block: Block, pivot: int, values: Sequence[Value]) -> frozenset[int]:
