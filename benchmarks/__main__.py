@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import statistics
 import sys
 import tempfile
 from pathlib import Path
 
 from benchmarks.checks import CHECK_ROWS, check_targets, measure_checks
 from benchmarks.chunks import CHUNK_ROWS, chunk_targets, measure_chunks
+from benchmarks.commands import COMMAND_ROWS, SCENARIOS, CommandOptions, command_targets, measure_commands
+from benchmarks.commands_report import command_section
 from benchmarks.compiling import SIZES, measure_compiling, targets
 from benchmarks.deltas import CELLS, Cell, delta_targets, measure_deltas
 from benchmarks.idle import idle_targets, measure_idle
 from benchmarks.profiles import PROFILE_ROWS, measure_profiles, profile_targets
 from benchmarks.python_models import measure_python, python_targets
 from benchmarks.report import (
-    TARGET,
     check_section,
     chunk_section,
     compile_section,
@@ -28,16 +28,14 @@ from benchmarks.report import (
     python_section,
     silver_section,
     source_section,
-    time_section,
 )
-from benchmarks.running import measure_memory, measure_time
+from benchmarks.running import measure_memory
 from benchmarks.silver import SILVER_ROWS, measure_silver, silver_targets
 from benchmarks.source_batches import SOURCE_ROWS, batch_targets, measure_batches
 
 ROOT = Path(__file__).parent.parent
 REPORT = ROOT / "docs" / "benchmarks.md"
-TIME_ROWS = 1_000_000
-PARTS = ("checks", "chunks", "compile", "deltas", "idle", "profile", "python", "run", "silver", "source")
+PARTS = ("checks", "chunks", "commands", "compile", "deltas", "idle", "memory", "profile", "python", "silver", "source")
 
 
 def main() -> int:
@@ -46,12 +44,23 @@ def main() -> int:
         "--only", choices=PARTS, nargs="+", default=PARTS, help="measure these parts; the page keeps the others"
     )
     parser.add_argument("--rounds", type=int, default=3, help="measured rounds (default 3)")
-    parser.add_argument("--rows", type=int, default=TIME_ROWS, help="run: rows of the source (default 1,000,000)")
-    parser.add_argument("--no-memory", action="store_true", help="run: leave the memory part out")
-    parser.add_argument("--models", type=int, nargs="+", default=SIZES, help="compile: sizes (default 1000 10000)")
-    parser.add_argument("--no-dbt", action="store_true", help="compile, idle: leave dbt out")
     parser.add_argument(
-        "--limit", type=float, default=900, help="compile, idle: seconds that one call may take (default 900)"
+        "--rows",
+        type=int,
+        nargs="+",
+        default=COMMAND_ROWS,
+        help="commands: rows of the source (default 1 and 10 million)",
+    )
+    names = [scenario.name for scenario in SCENARIOS]
+    parser.add_argument("--scenario", choices=names, nargs="+", default=names, help="commands: measure these")
+    parser.add_argument("--no-warm-up", action="store_true", help="commands: count the first round too")
+    parser.add_argument(
+        "--event-log", type=Path, metavar="FOLDER", help="commands: keep Spark's event logs of cold runs, and summaries"
+    )
+    parser.add_argument("--models", type=int, nargs="+", default=SIZES, help="compile: sizes (default 1000 10000)")
+    parser.add_argument("--no-dbt", action="store_true", help="commands, compile, idle: leave dbt out")
+    parser.add_argument(
+        "--limit", type=float, default=900, help="commands, compile, idle: seconds that one call may take (default 900)"
     )
     parser.add_argument("--cells", nargs="+", help="deltas: sizes as ROWSxCOLUMNS, such as 1000000x5 (default: four)")
     parser.add_argument("--check-rows", type=int, default=CHECK_ROWS, help="checks: rows (default 5,000,000)")
@@ -102,13 +111,21 @@ def main() -> int:
             deltas = measure_deltas(work, cells, options.rounds)
             sections.append(delta_section(deltas, options.rounds))
             missed += [target.about for target in delta_targets(deltas) if not target.met]
-        if "run" in parts:
-            plain, tidegate = measure_time(work, options.rows, options.rounds)
-            sections.append(time_section(options.rows, plain, tidegate))
-            if statistics.median(tidegate) > TARGET * statistics.median(plain):
-                missed.append("time of a run against a plain script")
-            if not options.no_memory:
-                sections.append(memory_section(measure_memory(work)))
+        if "commands" in parts:
+            chosen = CommandOptions(
+                rows=options.rows,
+                rounds=options.rounds,
+                scenarios=options.scenario,
+                warm_up=not options.no_warm_up,
+                with_dbt=not options.no_dbt,
+                limit=options.limit,
+                event_logs=options.event_log and options.event_log.absolute(),
+            )
+            commands = measure_commands(work, chosen)
+            sections.append(command_section(commands, options.rounds, chosen.warm_up))
+            missed += [target.about for target in command_targets(commands) if not target.met]
+        if "memory" in parts:
+            sections.append(memory_section(measure_memory(work)))
     for about in missed:
         print(f"Missed: {about}")
     if not options.no_report:

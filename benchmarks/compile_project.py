@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+from benchmarks.dbt import dbt_project
+
 __all__ = ["Table", "changed_model", "generate", "model_file", "with_new_precision", "write_projects"]
 
 SEED = 4
@@ -100,7 +102,7 @@ def write_projects(folder: Path, models: int) -> None:
     """`folder`/tidegate and `folder`/dbt."""
     tables = list(generate(models))
     _write(folder / "tidegate", "tidegate.toml", _TIDEGATE)
-    for name, text in (("dbt_project.yml", _DBT), ("profiles.yml", _PROFILES)):
+    for name, text in (("dbt_project.yml", dbt_project()), ("profiles.yml", _PROFILES)):
         _write(folder / "dbt", name, text)
     for table in tables:
         for side in ("tidegate", "dbt"):
@@ -295,19 +297,6 @@ FROM monthly
 """
 
 _TIDEGATE = '[project]\nname = "bench"\n'
-
-_DBT = """\
-name: bench
-version: "1.0"
-config-version: 2
-profile: bench
-model-paths: [models]
-models:
-  bench:
-    +materialized: table
-flags:
-  send_anonymous_usage_stats: false
-"""
 
 _PROFILES = """\
 bench:

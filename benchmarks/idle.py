@@ -7,35 +7,18 @@ import statistics
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
 from benchmarks.compile_project import write_projects
 from benchmarks.compiling import Side, Target
-from benchmarks.dbt import dbt_command, dbt_environment
+from benchmarks.dbt import dbt_command, session_environment, session_profile
 from benchmarks.usage import Usage, run_measured
-from tidegate.spark.java import find_java
 
 __all__ = ["IDLE_MODELS", "Idle", "idle_targets", "measure_idle"]
 
 IDLE_MODELS = 20
 MOST_SECONDS = 1.5
 MOST_OF_DBT = 0.1
-
-_PROFILE = """\
-bench:
-  target: here
-  outputs:
-    here:
-      type: spark
-      method: session
-      host: none
-      schema: bench
-      threads: {threads}
-      server_side_parameters:
-        spark.sql.warehouse.dir: {warehouse}
-        spark.ui.enabled: "false"
-"""
 
 Idle = Mapping[Side, Sequence[Usage]]
 """What each round took."""
@@ -86,19 +69,6 @@ def _tidegate(folder: Path) -> _Project:
 def _dbt(folder: Path) -> _Project:
     """With the same Spark and the same Java, in dbt's own process; it keeps its tables as Parquet files."""
     project = folder / "dbt"
-    profile = _PROFILE.format(threads=os.cpu_count(), warehouse=folder / "warehouse")
-    (project / "profiles.yml").write_text(profile, encoding="utf-8")
-    environment = {**dbt_environment(project), "PYTHONPATH": str(_spark(folder)), "JAVA_HOME": str(find_java().home)}
-    return _Project(project, dbt_command("run"), environment)
-
-
-def _spark(folder: Path) -> Path:
-    """A folder with PySpark and nothing else of this environment."""
-    libraries = folder / "libraries"
-    libraries.mkdir()
-    for name in ("pyspark", "py4j"):
-        spec = find_spec(name)
-        if spec is None or spec.origin is None:
-            raise SystemExit(f"{name} is not installed; --no-dbt measures without the comparison")
-        (libraries / name).symlink_to(Path(spec.origin).parent)
-    return libraries
+    conf = {"spark.sql.warehouse.dir": str(folder / "warehouse"), "spark.ui.enabled": "false"}
+    (project / "profiles.yml").write_text(session_profile(conf), encoding="utf-8")
+    return _Project(project, dbt_command("run"), session_environment(project))

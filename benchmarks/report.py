@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import re
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -21,26 +20,24 @@ from benchmarks.profiles import ProfileTimes, profile_targets
 from benchmarks.python_models import SEVERAL, PythonTimes, python_targets
 from benchmarks.silver import SilverTimes, silver_targets
 from benchmarks.source_batches import BATCH_ROWS, SourceTimes, batch_targets
-from benchmarks.statements import STATEMENTS
 from benchmarks.usage import Usage
 
 __all__ = [
-    "TARGET",
     "check_section",
     "chunk_section",
     "compile_section",
     "delta_section",
     "idle_section",
+    "measured_with",
     "memory_section",
     "page",
     "profile_section",
     "python_section",
     "silver_section",
     "source_section",
-    "time_section",
+    "spark_version",
+    "target_rows",
 ]
-
-TARGET = 1.05
 
 _HEAD = """\
 # Benchmarks
@@ -49,6 +46,7 @@ Written by `make bench`; run it to have the numbers of your machine.
 """
 
 _ORDER = (
+    "Commands",
     "Compiling",
     "Nothing to do",
     "Changes",
@@ -58,7 +56,6 @@ _ORDER = (
     "Silver",
     "Sources",
     "Chunked loads",
-    "Time",
     "Memory",
 )
 
@@ -243,26 +240,6 @@ last round.
 {targets}
 """
 
-_TIME = """\
-## Time
-
-{measured_with}
-
-{count} models over a source table of {rows:,} rows, all built from nothing. *Plain* is a PySpark script that runs the
-same {count} statements one after the other as `CREATE OR REPLACE TABLE … AS`, with the same Spark settings, the same
-kind of Iceberg catalog and the same table properties, and does nothing else: no branch, no history, no publish.
-It starts its JVM as any script does; Tidegate's maps Spark's classes from a file that was made once (ADR 5). Each time
-is that of a fresh process, from command to end, start of the JVM included; the two sides take turns, and a first round
-that only warms up is not counted.
-
-| round | plain (s) | tidegate (s) |
-|---:|---:|---:|
-{rounds}
-| **median** | **{plain:.2f}** | **{tidegate:.2f}** |
-
-**Ratio: {ratio:.3f}** (target: at most {target}).
-"""
-
 _MEMORY = """\
 ## Memory
 
@@ -287,16 +264,16 @@ def page(before: str, sections: Sequence[str]) -> str:
 def compile_section(measured: Measured, rounds: int) -> str:
     cases = dict.fromkeys((case.models, case.step) for case in measured)
     return _COMPILING.format(
-        measured_with=_measured_with(dbt_version()),
+        measured_with=measured_with(dbt_version()),
         rounds=f"{rounds} rounds" if rounds > 1 else "one round",
         rows="\n".join(_compile_row(measured, models, step) for models, step in cases),
-        targets=_target_rows(targets(measured)),
+        targets=target_rows(targets(measured)),
     )
 
 
 def delta_section(measured: MeasuredDeltas, rounds: int) -> str:
     return _CHANGES.format(
-        measured_with=_measured_with(_spark()),
+        measured_with=measured_with(spark_version()),
         rounds=f"{rounds} rounds" if rounds > 1 else "one round",
         rows="\n".join(
             f"| {cell.rows:,} | {cell.columns} | {model} | {took.full:.2f} | {took.delta:.2f} | {took.share:.0%} "
@@ -304,7 +281,7 @@ def delta_section(measured: MeasuredDeltas, rounds: int) -> str:
             for cell, models in measured.items()
             for model, took in models.items()
         ),
-        targets=_target_rows(delta_targets(measured)),
+        targets=target_rows(delta_targets(measured)),
     )
 
 
@@ -315,30 +292,30 @@ def check_section(times: CheckTimes, rows: int) -> str:
         for number in range(1, len(times["sums"]) + 1)
     ]
     return _CHECKS.format(
-        measured_with=_measured_with(_spark()),
+        measured_with=measured_with(spark_version()),
         rows=rows,
         rounds="\n".join(f"| {row} |" for row in rounds),
-        targets=_target_rows(check_targets(times)),
+        targets=target_rows(check_targets(times)),
     )
 
 
 def profile_section(times: ProfileTimes, rows: int) -> str:
     pairs = enumerate(zip(times["plain"], times["profiled"], strict=True), 1)
     return _PROFILES.format(
-        measured_with=_measured_with(_spark()),
+        measured_with=measured_with(spark_version()),
         rows=rows,
         rounds="\n".join(f"| {number} | {plain:.2f} | {profiled:.2f} |" for number, (plain, profiled) in pairs),
-        targets=_target_rows(profile_targets(times)),
+        targets=target_rows(profile_targets(times)),
     )
 
 
 def silver_section(times: SilverTimes, rows: int) -> str:
     pairs = enumerate(zip(times["plain"], times["validated"], strict=True), 1)
     return _SILVER.format(
-        measured_with=_measured_with(_spark()),
+        measured_with=measured_with(spark_version()),
         rows=rows,
         rounds="\n".join(f"| {number} | {plain:.2f} | {checked:.2f} |" for number, (plain, checked) in pairs),
-        targets=_target_rows(silver_targets(times)),
+        targets=target_rows(silver_targets(times)),
     )
 
 
@@ -356,22 +333,22 @@ def chunk_section(figures: ChunkFigures, rows: int) -> str:
         for count, figure in ((FEW_ROWS, figures["few"][0]), (rows, figures["pydantic"][0]))
     )
     return _CHUNKS.format(
-        measured_with=_measured_with(_spark()),
+        measured_with=measured_with(spark_version()),
         rows=rows,
         lines="\n".join(lines),
         by_row="\n".join(by_row),
-        targets=_target_rows(chunk_targets(figures)),
+        targets=target_rows(chunk_targets(figures)),
     )
 
 
 def source_section(times: SourceTimes, rows: int) -> str:
     pairs = enumerate(zip(times["plain"], times["batched"], strict=True), 1)
     return _SOURCES.format(
-        measured_with=_measured_with(_spark()),
+        measured_with=measured_with(spark_version()),
         rows=rows,
         batch=BATCH_ROWS,
         rounds="\n".join(f"| {number} | {plain:.2f} | {batched:.2f} |" for number, (plain, batched) in pairs),
-        targets=_target_rows(batch_targets(times)),
+        targets=target_rows(batch_targets(times)),
     )
 
 
@@ -382,10 +359,10 @@ def idle_section(measured: Idle) -> str:
         for number in range(1, len(measured["tidegate"]) + 1)
     ]
     return _IDLE.format(
-        measured_with=_measured_with(f"{_spark()}, {dbt_version()}"),
+        measured_with=measured_with(f"{spark_version()}, {dbt_version()}"),
         count=IDLE_MODELS,
         rounds="\n".join(f"| {row} |" for row in rounds),
-        targets=_target_rows(idle_targets(measured)),
+        targets=target_rows(idle_targets(measured)),
     )
 
 
@@ -393,30 +370,16 @@ def python_section(times: PythonTimes) -> str:
     cases = [("trusted", 1), ("sandbox", 1), ("trusted", SEVERAL), ("sandbox", SEVERAL)]
     rounds = enumerate(zip(*(times[case] for case in cases), strict=True), 1)
     return _PYTHON.format(
-        measured_with=_measured_with(_spark()),
+        measured_with=measured_with(spark_version()),
         several=SEVERAL,
         rounds="\n".join(f"| {number} | {' | '.join(f'{one:.2f}' for one in row)} |" for number, row in rounds),
-        targets=_target_rows(python_targets(times)),
-    )
-
-
-def time_section(rows: int, plain: Sequence[float], tidegate: Sequence[float]) -> str:
-    pairs = enumerate(zip(plain, tidegate, strict=True), 1)
-    return _TIME.format(
-        measured_with=_measured_with(_spark()),
-        count=len(STATEMENTS),
-        rows=rows,
-        rounds="\n".join(f"| {number} | {p:.2f} | {t:.2f} |" for number, (p, t) in pairs),
-        plain=statistics.median(plain),
-        tidegate=statistics.median(tidegate),
-        ratio=statistics.median(tidegate) / statistics.median(plain),
-        target=TARGET,
+        targets=target_rows(python_targets(times)),
     )
 
 
 def memory_section(memory: Mapping[int, float]) -> str:
     sizes = "\n".join(f"| {count:,} | {peak:.0f} |" for count, peak in memory.items())
-    return _MEMORY.format(measured_with=_measured_with(_spark()), sizes=sizes)
+    return _MEMORY.format(measured_with=measured_with(spark_version()), sizes=sizes)
 
 
 def _compile_row(measured: Measured, models: int, step: Step) -> str:
@@ -431,7 +394,7 @@ def _cells(usage: Usage | None) -> str:
     return f"{usage.seconds:.2f} | {usage.cpu:.2f} | {usage.mib:.0f}" if usage else "– | – | –"
 
 
-def _target_rows(found: Iterable[Target]) -> str:
+def target_rows(found: Iterable[Target]) -> str:
     return "\n".join(
         f"| {target.about} | {target.value:.2f}{target.unit} | at most {target.limit:g}{target.unit} "
         f"| {'met' if target.met else '**missed**'} |"
@@ -443,13 +406,13 @@ def _title(section: str) -> str:
     return section.partition("\n")[0].removeprefix("## ").strip()
 
 
-def _measured_with(software: str) -> str:
+def measured_with(software: str) -> str:
     machine = f"{os.cpu_count()} cores, {_memory_gib():.0f} GiB, {platform.system()} {platform.machine()}"
     python, own = f"Python {platform.python_version()}", f"Tidegate {version('tidegate')}"
     return f"Measured on {datetime.now(UTC):%Y-%m-%d}, {machine}; {python}, {software}, {own}."
 
 
-def _spark() -> str:
+def spark_version() -> str:
     from tidegate.spark.java import find_java
 
     return f"Java {find_java().version}, PySpark {version('pyspark')}"

@@ -1,45 +1,78 @@
-"""The twelve statements that both sides run, and the source that they read."""
+"""The twelve statements that all sides run, the source that they read, and how it changes."""
 
 from __future__ import annotations
 
-SOURCE = "raw.events"
+__all__ = ["CHANGED_MODEL", "SOURCE", "SOURCE_COLUMNS", "STATEMENTS", "changed_statement", "update_statement"]
+
+SOURCE = "web.raw.events"
+"""Of a declared source; four of the statements read it, each its own kind of event."""
 
 SOURCE_COLUMNS = {
-    "event_id": "id",
-    "user_id": "pmod(xxhash64(id, 1), 50000)",
-    "product_id": "pmod(xxhash64(id, 2), 2000)",
-    "kind": "element_at(array('view', 'view', 'view', 'cart', 'order'), CAST(pmod(xxhash64(id, 3), 5) AS INT) + 1)",
-    "country": "element_at(array('DE', 'FR', 'IT', 'NL', 'SE', 'US'), CAST(pmod(xxhash64(id, 4), 6) AS INT) + 1)",
-    "quantity": "CAST(pmod(xxhash64(id, 5), 9) + 1 AS INT)",
-    "price": "CAST(pmod(xxhash64(id, 6), 20000) / 100 AS DECIMAL(10,2))",
-    "happened_at": "timestamp_seconds(1767225600 + pmod(xxhash64(id, 7), 7776000))",
+    "event_id": ("bigint", "id"),
+    "user_id": ("bigint", "pmod(xxhash64(id, 1), 50000)"),
+    "product_id": ("bigint", "pmod(xxhash64(id, 2), 2000)"),
+    "kind": (
+        "string",
+        "element_at(array('view', 'view', 'cart', 'order', 'login'), CAST(pmod(xxhash64(id, 3), 5) AS INT) + 1)",
+    ),
+    "country": (
+        "string",
+        "element_at(array('DE', 'FR', 'IT', 'NL', 'SE', 'US'), CAST(pmod(xxhash64(id, 4), 6) AS INT) + 1)",
+    ),
+    "quantity": ("int", "CAST(pmod(xxhash64(id, 5), 9) + 1 AS INT)"),
+    "price": ("decimal(10,2)", "CAST(pmod(xxhash64(id, 6), 20000) / 100 AS DECIMAL(10,2))"),
+    "happened_at": ("timestamp", "timestamp_seconds(1767225600 + pmod(xxhash64(id, 7), 7776000))"),
 }
-"""Column and how it comes from the row's number alone: the same rows on every machine."""
+"""Type of each column, and how it comes from the row's number alone: the same rows on every machine."""
+
+_VIEWS_IN_A_HUNDRED = 40
+
+
+def update_statement(table: str, batch: int, *, views_only: bool) -> str:
+    """Change one row in a hundred, in columns that every reader uses. `views_only`: all of them in what one reads."""
+    one_in = _VIEWS_IN_A_HUNDRED if views_only else 100
+    rows = f"pmod(xxhash64(event_id, {100 + batch}), {one_in}) = 0"
+    if views_only:
+        rows += " AND kind = 'view'"
+    return (
+        f"UPDATE {table} SET quantity = quantity % 9 + 1, price = CAST(price + 1 AS DECIMAL(10,2)),"
+        f" happened_at = happened_at + INTERVAL 1 HOUR WHERE {rows}"
+    )
+
+
+CHANGED_MODEL = "gold.daily_revenue"
+
+
+def changed_statement(batch: int) -> str:
+    """The query of `CHANGED_MODEL`, another one for each `batch`."""
+    return STATEMENTS[CHANGED_MODEL].replace("GROUP BY", f"WHERE amount > {batch + 1}\nGROUP BY", 1)
+
 
 STATEMENTS = {
     "silver.orders": """
 SELECT event_id AS order_id, user_id, product_id, country, quantity, price, quantity * price AS amount, happened_at
-FROM raw.events
+FROM web.raw.events
 WHERE kind = 'order'
 """,
     "silver.views": """
-SELECT event_id, user_id, product_id, country, happened_at
-FROM raw.events
+SELECT event_id, user_id, product_id, country, price, happened_at
+FROM web.raw.events
 WHERE kind = 'view'
 """,
     "silver.carts": """
 SELECT event_id, user_id, product_id, quantity, happened_at
-FROM raw.events
+FROM web.raw.events
 WHERE kind = 'cart'
 """,
     "silver.users": """
 SELECT user_id, min(country) AS country, min(happened_at) AS first_seen, max(happened_at) AS last_seen, count(*) AS n
-FROM raw.events
+FROM web.raw.events
+WHERE kind = 'login'
 GROUP BY user_id
 """,
     "silver.products": """
 SELECT product_id, avg(price) AS average_price, count(DISTINCT user_id) AS visitors
-FROM raw.events
+FROM silver.views
 GROUP BY product_id
 """,
     "gold.daily_revenue": """

@@ -18,8 +18,8 @@ MEASURED = {
 
 
 def test_a_page_keeps_the_sections_that_were_not_measured() -> None:
-    before = page("", ["## Time\n\nold time\n", "## Memory\n\nold memory\n"])
-    after = page(before, ["## Time\n\nnew time\n"])
+    before = page("", ["## Commands\n\nold time\n", "## Memory\n\nold memory\n"])
+    after = page(before, ["## Commands\n\nnew time\n"])
     assert "new time" in after
     assert "old memory" in after
     assert "old time" not in after
