@@ -56,7 +56,7 @@ def delta_query(model: CompiledModel, inputs: Inputs, bound: Callable[[], BoundQ
     arrival = by_arrival(model, inputs, lambda: query)
     if isinstance(arrival, Arrival):
         query, tables = arrival.query, {name: _with_lineage(facts) for name, facts in tables.items()}
-    delta = rewrite(query.sql, tables, settings.key, settings.traits.key_required)
+    delta = rewrite(query.sql, tables, settings.key, settings.traits.key_required, settings.traits.replaces_table)
     if isinstance(delta, DeltaRefusal) and delta.construct.startswith(NO_KEY):
         foreign = next((name for name, metadata in inputs.metadata.items() if _is_distrusted(metadata)), None)
         return DeltaRefusal(f"{foreign} has rows that no run wrote, so its key is not trusted") if foreign else delta

@@ -89,7 +89,7 @@ class Duck:
 def facts(table: Table, changed: Changed | None = None) -> InputTable:
     unique = (table.unique,) if table.unique else ()
     columns = tuple(column.name for column in table.columns)
-    types = {column.name: column.type for column in table.columns}
+    types = {column.name: {"text": "string"}.get(column.type, column.type) for column in table.columns}
     if changed is None:
         return InputTable(columns, unique, types=types)
     return InputTable(columns, unique, bool(changed.before or changed.after), changed.kept, types=types)

@@ -137,7 +137,7 @@ def maintained(rng: Random, duck: Duck, existing: Sequence[Table], model: Model)
     changes = some_changes(rng, tables)
     put(duck, tables)
     inputs = {name: facts(table, changes[name]) for name, table in tables.items()}
-    delta = rewrite(model.sql, inputs, model.key, model.within_key)
+    delta = rewrite(model.sql, inputs, model.key, model.within_key, holds_result=True)
     if not isinstance(delta, DeltaQuery):
         return delta.construct
     assert not model.within_key or set(delta.region) <= set(model.key)
@@ -205,7 +205,8 @@ def test_the_explained_statement_gives_the_result(duck: Duck, rng: Random) -> No
     changes = {name: change(rng, table) for name, table in tables.items()}
     put(duck, tables)
     duck.build(model.sql)
-    delta = rewrite(model.sql, {name: facts(table, changes[name]) for name, table in tables.items()}, model.key)
+    inputs = {name: facts(table, changes[name]) for name, table in tables.items()}
+    delta = rewrite(model.sql, inputs, model.key, holds_result=True)
     if isinstance(delta, DeltaQuery):
         duck.put_images(delta, tables, then, changes)
         duck.apply(delta)

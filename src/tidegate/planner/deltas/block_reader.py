@@ -14,8 +14,9 @@ from tidegate.compiler.analysis.scoping import NOT_FOUND, QuerySource
 from tidegate.compiler.sql.function_calls import aggregates, generates, own_nodes
 from tidegate.compiler.sql.scopes import alias_columns
 from tidegate.compiler.sql.sql_text import CANNOT_REWRITE, CannotRewriteError
-from tidegate.datatypes import Column
+from tidegate.datatypes import ANY, Column, DataType
 from tidegate.datatypes import Relation as Columns
+from tidegate.lake.iceberg_types import spark_type
 from tidegate.names import TableName
 from tidegate.planner.deltas.blocks import (
     Base,
@@ -262,6 +263,7 @@ class BlockReader:
 
     def _outputs(self, node: Any, scope: SelectScope) -> tuple[OutputColumn, ...]:
         outputs: list[OutputColumn] = []
+        types = {id(item): attribute.type for attribute, item in self.values.outputs(scope)}
         for place, projection in enumerate(node.expressions):
             star = projection.this if isinstance(projection, exp.Column) else projection
             if isinstance(star, exp.Star):
@@ -271,7 +273,7 @@ class BlockReader:
             if isinstance(projection, exp.Aliases) or (is_generator(made) and not projection.alias):
                 raise CannotRewriteError("a generator with several columns in SELECT")
             name = projection.alias or name_of(projection) or f"__{place}"
-            outputs.append(OutputColumn(name, self.values.value(made, scope)))
+            outputs.append(OutputColumn(name, self.values.value(made, scope), types.get(id(projection), ANY)))
         return tuple(outputs)
 
     def _star(self, star: Any, projection: Any, scope: SelectScope) -> Iterator[OutputColumn]:
@@ -292,7 +294,7 @@ class BlockReader:
             if node is projection:
                 place = self.values.place(attribute, scope)
                 if isinstance(place, int):
-                    yield self._starred(place, attribute.folded, scope)
+                    yield replace(self._starred(place, attribute.folded, scope), type=attribute.type)
                 else:
                     yield OutputColumn(attribute.name or "__", flawed(place or "a column without a name"))
 
@@ -379,7 +381,13 @@ def _sources(tree: Any, inputs: Mapping[TableName, InputTable]) -> Iterator[tupl
     for node in tree.find_all(exp.Table):
         names = tuple(part.name for part in node.parts)
         if len(names) == 3 and (facts := inputs.get(TableName(*names))) is not None:
-            yield id(node), QuerySource(".".join(names), Columns(tuple(map(Column, facts.columns))))
+            columns = tuple(Column(name, _column_type(facts, name)) for name in facts.columns)
+            yield id(node), QuerySource(".".join(names), Columns(columns))
+
+
+def _column_type(facts: InputTable, name: str) -> DataType:
+    word = facts.types.get(name.lower())
+    return ANY if word is None else spark_type(word)
 
 
 def _renamed(relation: Relation, names: tuple[str, ...]) -> Relation:
@@ -387,5 +395,5 @@ def _renamed(relation: Relation, names: tuple[str, ...]) -> Relation:
         if isinstance(relation, SetOperation):
             return replace(relation, columns=names)
         outputs = zip(names, relation.outputs, strict=True)
-        return replace(relation, outputs=tuple(OutputColumn(name, output.value) for name, output in outputs))
+        return replace(relation, outputs=tuple(replace(output, name=name) for name, output in outputs))
     raise CannotRewriteError("new names for the columns of a table")

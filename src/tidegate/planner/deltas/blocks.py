@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 from tidegate.compiler.sql.sql_text import key_of
+from tidegate.datatypes import ANY, DataType
 from tidegate.names import TableName
 from tidegate.planner.deltas.delta_query import InputTable
 
@@ -52,6 +53,7 @@ class Value:
 class OutputColumn:
     name: str
     value: Value
+    type: DataType = ANY
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from tidegate.compiler.sql.sql_text import key_of
 from tidegate.planner.deltas.blocks import Base, Block, BlockItem, JoinLink, LiteralRows, Relation, SetOperation, Value
 
 __all__ = [
+    "by_values",
     "candidates",
     "commutes",
     "is_unique",
@@ -157,6 +158,34 @@ def _of_block(block: Block) -> list[tuple[int, ...]]:
         for i in range(len(block.items)):
             found.append(tuple(p for p in fits if block.outputs[p].value.items == {i}))
     return [region for region in found if set(region) <= set(fits)]
+
+
+def by_values(relation: Relation) -> Iterator[tuple[int, ...]]:
+    """Regions of rows that nothing identifies: those with the same values in all columns, or in those of one item.
+
+    They may be many for one changed row, so these regions are the last to try.
+    """
+    low = [name.lower() for name in relation.columns]
+    fits = [place for place, name in enumerate(low) if low.count(name) == 1 and _is_found_by_value(relation, place)]
+    yield tuple(fits)
+    if isinstance(relation, Block):
+        for i in range(len(relation.items)):
+            yield tuple(place for place in fits if relation.outputs[place].value.items == {i})
+
+
+def _is_found_by_value(relation: Relation, place: int) -> bool:
+    """Whether the column varies, rows can be grouped by it, and the values that a change touches can be found."""
+    match relation:
+        case Base():
+            kind = relation.facts.types.get(relation.columns[place].lower())
+            return kind is not None and re.search("map|variant|{", kind) is None
+        case Block() if relation.obstacle is None:
+            output = relation.outputs[place]
+            comparable = output.type.known and not output.type.contains("map", "variant", "interval")
+            return comparable and bool(output.value.columns) and touchable(relation, output.name)
+        case SetOperation() if relation.obstacle is None:
+            return all(_is_found_by_value(side, place) for side in (relation.left, relation.right))
+    return False
 
 
 def _carried(block: Block, i: int, item: BlockItem) -> Iterator[tuple[int, ...]]:

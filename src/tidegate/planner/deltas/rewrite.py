@@ -18,6 +18,7 @@ from tidegate.names import TableName, quote
 from tidegate.planner.deltas.block_reader import BlockReader
 from tidegate.planner.deltas.blocks import Block, Relation
 from tidegate.planner.deltas.candidate_regions import (
+    by_values,
     candidates,
     commutes,
     is_unique,
@@ -35,22 +36,29 @@ NO_KEY = "no key: declare @unique_key (tracked: @group_key) with the columns by 
 
 
 def rewrite(
-    sql: str, inputs: Mapping[TableName, InputTable], key: tuple[str, ...] = (), within_key: bool = False
+    sql: str,
+    inputs: Mapping[TableName, InputTable],
+    key: tuple[str, ...] = (),
+    within_key: bool = False,
+    holds_result: bool = False,
 ) -> DeltaQuery | DeltaRefusal:
     """`sql` names its tables in full. With D the touched keys, the table as it should be is: its rows whose region is
     not in D, and the result. That holds for any D that contains every region in which rows differ.
 
     `key`: columns by which rows of the table are found, tried first. `within_key`: no others may be used.
+    `holds_result`: the table holds the rows of the result and no others, so that they can be found by their values.
     """
     try:
-        return _rewrite(sql, inputs, key, within_key)
+        return _rewrite(sql, inputs, key, within_key, holds_result)
     except CannotRewriteError as refused:
         return DeltaRefusal(refused.construct)
     except RecursionError:
         return DeltaRefusal(f"{CANNOT_REWRITE}: it is nested too deeply")
 
 
-def _rewrite(sql: str, inputs: Mapping[TableName, InputTable], key: tuple[str, ...], within_key: bool) -> DeltaQuery:
+def _rewrite(
+    sql: str, inputs: Mapping[TableName, InputTable], key: tuple[str, ...], within_key: bool, holds_result: bool
+) -> DeltaQuery:
     _check_determinism(sql)
     script = read_script(sql)
     reader = BlockReader(script.tree, inputs)
@@ -58,7 +66,7 @@ def _rewrite(sql: str, inputs: Mapping[TableName, InputTable], key: tuple[str, .
     images = Images(sorted({base.table for base in reader.tables}))
     changed = [base for base in reader.tables if base.changed]
     refused: CannotRewriteError | None = None
-    for places in _regions(relation, key, within_key):
+    for places in _regions(relation, key, within_key, holds_result):
         names = [relation.columns[place] for place in places]
         toucher = TouchedKeysQuery(script, images, reader.values.fixes)
         try:
@@ -102,7 +110,9 @@ def _nothing(script: Script, names: list[str]) -> str:
     return f"SELECT {listed}\nFROM (\n{indented(script.render({}))}\n) AS __result\nWHERE FALSE"
 
 
-def _regions(relation: Relation, key: tuple[str, ...], within_key: bool) -> Iterator[tuple[int, ...]]:
+def _regions(
+    relation: Relation, key: tuple[str, ...], within_key: bool, holds_result: bool
+) -> Iterator[tuple[int, ...]]:
     low = [name.lower() for name in relation.columns]
     wanted = [name.lower() for name in key]
     tried: set[tuple[int, ...]] = set()
@@ -110,7 +120,7 @@ def _regions(relation: Relation, key: tuple[str, ...], within_key: bool) -> Iter
     if key and all(low.count(name) == 1 for name in wanted):
         whole = tuple(low.index(name) for name in wanted)
         offered += [whole, tuple(place for place in whole if touchable(relation, relation.columns[place]))]
-    for region in (*offered, *candidates(relation)):
+    for region in (*offered, *candidates(relation), *(by_values(relation) if holds_result else ())):
         fits = all(low.count(low[place]) == 1 for place in region) and not _is_constant(relation, region)
         if within_key and not {low[place] for place in region} <= set(wanted):
             fits = False
