@@ -285,7 +285,7 @@ def test_runs_that_did_nothing_do_not_push_out_the_times_of_those_that_did(large
 
 
 def test_a_long_reason_is_wrapped_and_nothing_of_it_is_lost(shop: Path, tidegate: Call) -> None:
-    (shop / "models" / "gold" / "revenue.sql").write_text("SELECT amount FROM silver.orders\n")
+    (shop / "models" / "gold" / "revenue.sql").write_text("SELECT map(1, amount) AS m FROM silver.orders\n")
     publish(shop, "run-1", {"silver.notes": (11,), "silver.orders": (12,), "gold.revenue": (13,)})
     publish(shop, "run-2", {"silver.orders": (12, 14)})
     told = tidegate("plan").out
