@@ -83,6 +83,20 @@ def test_a_model_is_built_after_the_tables_that_its_checks_look_at(tmp_path: Pat
     assert settled.name == "references(customer_id, Silver.Zcustomers, id)"
 
 
+def test_a_model_is_built_after_the_tables_behind_a_view_of_it_that_its_check_looks_at(tmp_path: Path) -> None:
+    files = {
+        "models/silver/orders.sql": "-- @constraint: references(id, silver.joined, id)\nselect 1 as id",
+        "models/silver/zcustomers.sql": "select 1 as id",
+        "models/silver/joined.sql": "-- @materialized: view\n"
+        "select id from silver.orders join silver.zcustomers using (id)",
+    }
+    compiled = build(tmp_path, files).compiled
+    assert compiled.errors == ()
+    orders, customers, joined = map(table, ("silver.orders", "silver.zcustomers", "silver.joined"))
+    assert compiled.waves == ((customers,), (orders,), (joined,))
+    assert compiled.upstreams == {customers: set(), orders: {customers}, joined: {orders, customers}}
+
+
 def test_two_models_may_refer_to_each_other(tmp_path: Path) -> None:
     files = {
         "models/silver/a.sql": "-- @constraint: references(id, silver.b, id)\nselect 1 as id",

@@ -184,13 +184,16 @@ class Compiled:
     models: Mapping[TableName, CompiledModel]
     """By table; ephemeral models, which have none, by their name."""
     waves: tuple[tuple[TableName, ...], ...]
-    """Every model that has a table or view, in the order to build."""
+    """Every model that has a table or view, in an order to build: each is in the first wave after its upstreams."""
     project: LoadedProject = field(repr=False, compare=False)
     """The files that were compiled: a query is bound to a run's values from their templates."""
     settings: Settings = field(repr=False, compare=False)
     diagnostics: tuple[Diagnostic, ...] = ()
     broken: frozenset[TableName] = frozenset()
     """Models with errors, or that cannot be built because of another's."""
+    upstreams: Mapping[TableName, Collection[TableName]] = field(default_factory=dict, repr=False)
+    """The models that are built before each that has a table or view: those that it reads, and those that its checks
+    look at unless they are built from it."""
     tagged: bool = True
     """Whether columns may have tags; where it is False, no column of the project has one."""
     chunk_tables: Mapping[TableName, ChunkTable] = field(default_factory=dict, repr=False, compare=False)

@@ -193,15 +193,22 @@ def compile_project(
         diagnostics = {diagnostic for draft in work.drafts for diagnostic in draft.diagnostics}
         diagnostics |= {diagnostic for each in PROJECT_PASSES for diagnostic in each(work)}
         models = CompiledModels(work)
-        built = models.edges()
-        order_tests(work, built)
+        upstreams = models.edges()
+        order_tests(work, upstreams)
         broken = frozenset(work.models) - frozenset(models) | project.unread
         # Files that could not be read may have tags.
         tagged = any(model.settings.column_tags for model in project.models) or any(
             problem.severity is Severity.ERROR for problem in project.problems
         )
         compiled = Compiled(
-            models, waves_of(built), project, settings, broken=broken, tagged=tagged, chunk_tables=delta
+            models,
+            waves_of(upstreams),
+            project,
+            settings,
+            broken=broken,
+            upstreams=upstreams,
+            tagged=tagged,
+            chunk_tables=delta,
         )
         diagnostics |= set(lint(compiled, models.around_stars()))
         return replace(compiled, diagnostics=in_order(_in_its_language(work, diagnostics)))

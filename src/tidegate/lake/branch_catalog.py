@@ -122,7 +122,7 @@ class BranchCatalog(Protocol):
         """Restore one table of the branch to a pointer it had before (None: it did not exist)."""
 
     def create_namespace(self, branch: str, table: TableName) -> None:
-        """Create the table's namespace on the branch if it is missing. Models of a wave call this concurrently."""
+        """Create the table's namespace on the branch if it is missing. Models call this concurrently."""
 
     def drop_branch(self, name: str) -> None:
         """Delete the branch, not its files. A branch that does not exist is no error."""

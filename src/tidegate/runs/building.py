@@ -11,8 +11,8 @@ from tidegate.names import TableName
 from tidegate.runs.checks import check_published
 from tidegate.runs.context import Phases, RunContext
 from tidegate.runs.publishing import publish_tables
+from tidegate.runs.scheduling import build_models
 from tidegate.runs.tally import ModelOutcome, Outcomes, Tally
-from tidegate.runs.waves import run_waves
 from tidegate.spark.session import local_cores
 
 __all__ = ["Building"]
@@ -35,9 +35,12 @@ class Building:
         self.publishing = threading.Lock()
 
     def build_and_publish(self) -> None:
-        each = self._publish_model if self._publishes("model") else lambda table, outcome: outcome
-        hold = self._publish_wave if self._publishes("wave") else lambda outcomes: ()
-        outcomes = run_waves(self.run, self.tables, self.concurrency, each, hold)
+        if self._publishes("wave"):
+            outcomes = self._build_by_wave()
+        elif self._publishes("model"):
+            outcomes = build_models(self.run, self.tables, self.concurrency, self._publish_model)
+        else:
+            outcomes = build_models(self.run, self.tables, self.concurrency)
         self.tally.outcomes = {**outcomes, **self.tally.outcomes}
         if self.run.cancellation.requested:
             self.tally.cancelled = True
@@ -48,6 +51,17 @@ class Building:
             self.tally.cancelled = not self.tally.published and self.run.cancellation.requested
         elif self._publishes("all"):
             self._held_back(outcomes, "every table")
+
+    def _build_by_wave(self) -> Outcomes:
+        """A wave waits until all earlier ones are published or held back: none reads what may yet be held back."""
+        outcomes: Outcomes = {}
+        held: set[TableName] = set()
+        for wave in self.run.compiled.waves:
+            tables = [table for table in wave if table in self.tables]
+            built = build_models(self.run, tables, self.concurrency, earlier=outcomes, held=held)
+            held.update(self._publish_wave(built) if built else ())
+            outcomes.update(built)
+        return outcomes
 
     def _publishes(self, mode: str) -> bool:
         return self.run.publish_mode == mode and not self.run.options.no_publish
@@ -91,7 +105,7 @@ class Building:
             self.phases.add(phases)
 
     def _rebuild(self, tables: Collection[TableName]) -> Outcomes:
-        return run_waves(self.run, tables, self.concurrency)
+        return build_models(self.run, tables, self.concurrency)
 
     def _publish_model(self, table: TableName, outcome: ModelOutcome) -> ModelOutcome:
         if not outcome.publishable:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
 
 from tidegate.compiler.compiled import Compiled, CompiledModel
 from tidegate.config import Settings
@@ -72,8 +71,12 @@ class Ledger:
         read."""
         table = model.model.table
         pointers = _pointers(table, compiled, lake)
-        later = _built_later(table, compiled) if checked else ()
-        looked_at = {name: table_input.state for name, table_input in (checked or {}).items() if name not in later}
+        earlier = _built_earlier(table, compiled) if checked else ()
+        looked_at = {
+            name: table_input.state
+            for name, table_input in (checked or {}).items()
+            if name in earlier or TableName.parse(name, "") not in compiled.models
+        }
         read = {**self._sources_of(model), **looked_at}
         entry = ProgressEntry(self.record.run_id, str(table), self.clock.now(), pointers=pointers, read=read)
         files = _new_files(model, lake, self.record.run_id)
@@ -153,10 +156,15 @@ def _pointers(table: TableName, compiled: Compiled, lake: BranchView) -> dict[st
     return {str(owned): pointer.location if pointer else None for owned, pointer in pointers.items()}
 
 
-def _built_later(table: TableName, compiled: Compiled) -> set[str]:
-    """Tables of the same or a later wave: checks of this table read their last published state."""
-    earlier = takewhile(lambda wave: table not in wave, compiled.waves)
-    return {str(model) for model in compiled.models} - {str(other) for wave in earlier for other in wave}
+def _built_earlier(table: TableName, compiled: Compiled) -> set[str]:
+    """The models that are built before it. Of others its checks read whatever there is at that moment."""
+    earlier, pending = set[TableName](), [*compiled.upstreams[table]]
+    while pending:
+        upstream = pending.pop()
+        if upstream not in earlier:
+            earlier.add(upstream)
+            pending += compiled.upstreams.get(upstream, ())
+    return {str(upstream) for upstream in earlier}
 
 
 def _changed_inputs(model: CompiledModel, compiled: Compiled, lake: BranchView, settings: Settings) -> str:

@@ -12,9 +12,16 @@ from tidegate.lake.branch_catalog import MAIN, BranchCatalog, Change, Pointer
 from tidegate.lake.metadata import TableMetadata, read_metadata
 from tidegate.names import TableName
 from tidegate.runs.context import RunContext
-from tidegate.runs.reads import Reads, compare_with_main, owned_tables, owning_models, reads_of, still_on_main
+from tidegate.runs.reads import (
+    Reads,
+    compare_with_main,
+    downstream_of,
+    owned_tables,
+    owning_models,
+    reads_of,
+    still_on_main,
+)
 from tidegate.runs.tally import Outcomes
-from tidegate.runs.waves import downstream_of
 
 __all__ = ["MAX_REBUILDS", "Published", "compacted_only", "publish_tables"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -27,11 +27,13 @@ __all__ = [
     "checked_inputs",
     "checked_tables",
     "compare_with_main",
+    "downstream_of",
     "owned_tables",
     "owning_models",
     "reads_of",
     "recorded_reads",
     "still_on_main",
+    "tables_looked_at",
     "tables_read",
     "tables_read_by_check",
     "tables_read_by_checks",
@@ -135,6 +137,21 @@ def tables_read_by_check(compiled: Compiled, model: CompiledModel, check: Check,
         query = bind_test(compiled, check, model.model.table, values)
         return {read.table for read in query.reads if read.table is not None}
     return set()
+
+
+def tables_looked_at(run: RunContext, table: TableName) -> tuple[TableName, ...]:
+    """Tables that its query and its checks read, also through views, which may not be selected themselves."""
+    model = run.compiled.models[table]
+    checks = tables_read_by_checks(run, model, run.values)
+    return tables_behind({*model.depends_on, *checks} - {table}, run.compiled)
+
+
+def downstream_of(run: RunContext, tables: Iterable[TableName], among: Collection[TableName]) -> set[TableName]:
+    """`tables` and everything in `among` that reads them, or whose checks do, however far down."""
+    downstream = set(tables)
+    for wave in run.compiled.waves:
+        downstream |= {t for t in wave if t in among and not downstream.isdisjoint(tables_looked_at(run, t))}
+    return downstream
 
 
 def owned_tables(compiled: Compiled, models: Iterable[TableName]) -> set[TableName]:

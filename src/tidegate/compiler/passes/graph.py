@@ -38,7 +38,8 @@ def find_cycles(work: CompilationState) -> Iterator[Diagnostic]:
 def order_tests(work: CompilationState, edges: dict[TableName, set[TableName]]) -> None:
     """A model whose test or check looks at other tables is built after them, so that it sees what will be published.
 
-    Where such a table is itself built from the model, the test sees its last published state.
+    Where such a table is itself built from the model, the test sees its last published state. Where such a view is, the
+    test sees the model's new rows through it, and the other tables behind it are built first.
     """
     for draft in work.without_errors:
         table = draft.model.table
@@ -48,9 +49,19 @@ def order_tests(work: CompilationState, edges: dict[TableName, set[TableName]]) 
             others = {other for _, _, other in tables_named_by_checks(work, draft) if other is not None}
         else:
             others = set(tables_through(work, draft))
-        for other in sorted(others - {table}):
-            if other in edges and table not in _upstream(other, edges):
-                edges[table].add(other)
+        for other in sorted(others):
+            edges[table] |= set(_built_first(work, other, table, edges))
+
+
+def _built_first(work: CompilationState, other: TableName, table: TableName, edges: Graph) -> Iterator[TableName]:
+    """`other`, or what is behind it where it is a view; without what is built from `table`."""
+    if other == table or other not in edges:
+        return
+    if table not in _upstream(other, edges):
+        yield other
+    elif work.models[other].model.settings.materialized is Materialized.VIEW:
+        for behind in sorted(edges[other]):
+            yield from _built_first(work, behind, table, edges)
 
 
 def _upstream(table: TableName, edges: Graph) -> set[TableName]:

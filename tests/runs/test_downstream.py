@@ -14,7 +14,7 @@ from tidegate.config import Settings, load_settings
 from tidegate.names import TableName
 from tidegate.project import LoadedProject, load_project
 from tidegate.runs.context import RunContext
-from tidegate.runs.waves import downstream_of
+from tidegate.runs.reads import downstream_of
 
 
 @dataclass(frozen=True)
