@@ -22,7 +22,10 @@ pytestmark = pytest.mark.spark
 MODES = ("sandbox", "trusted")
 
 RESULTS = {
-    "spark": "def model(tg):\n    return tg.ref('silver.orders').where('id > 1')",
+    "spark": (
+        "def model(tg):\n    frame = tg.ref('silver.orders').where('id > 1')\n    print('begin')\n"
+        "    frame.select('id').show()\n    frame.select('id').printSchema()\n    return frame"
+    ),
     "columns": (
         "from pyspark.sql import functions as f\n\ndef model(tg):\n"
         "    return tg.ref('silver.orders').where(f.col('id') > 1).select('id', 'name', 'price', 'at', 'day')"
@@ -81,13 +84,22 @@ def failed(result: RunResult) -> dict[str, tuple[str | None, str | None, str | N
     }
 
 
+SHOWN = ["begin", "+---+", "| id|", "+---+", "|  2|", "|  3|", "+---+", "root", " |-- id: long"]
+
+
 @pytest.mark.parametrize("mode", MODES)
-def test_every_kind_of_result_gives_the_same_table(make_project: Callable[[str], ProjectFolder], mode: str) -> None:
+def test_every_kind_of_result_gives_the_same_table(
+    make_project: Callable[[str], ProjectFolder], mode: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What it shows is in its log, and not in the output of the command."""
     shop = project(make_project("shop"), mode)
     shop.model("silver.orders", ORDERS)
     for name, source in RESULTS.items():
         shop.file(f"models/gold/{name}.py", source)
     assert failed(shop.run()) == {}
+    assert capsys.readouterr().out == ""
+    logged = [e.data["message"] for e in shop.events if (e.model, e.data.get("phase")) == ("gold.spark", "log")]
+    assert [line.partition(" (")[0] for line in logged if line] == SHOWN
     tables = [f"gold.{name}" for name in RESULTS]
     rows = {table: shop.rows(f"SELECT * FROM {table}") for table in tables}
     assert rows == dict.fromkeys(tables, rows["gold.spark"])

@@ -130,7 +130,7 @@ def test_when_every_model_fails_nothing_is_published(pointer_shop: ProjectFolder
     assert shop.branches() == []
 
 
-def test_fail_fast_starts_no_further_wave(pointer_shop: ProjectFolder) -> None:
+def test_fail_fast_starts_no_further_model(pointer_shop: ProjectFolder) -> None:
     shop = pointer_shop
     shop.model("a.first", "SELECT 1 AS x")
     shop.model("a.second", FAILS)

@@ -12,6 +12,7 @@ from typing import Any
 
 from tidegate.python_models.current_model import current_api
 from tidegate.python_models.model_api import ModelApi
+from tidegate.python_models.printed_lines import PrintedLines
 
 __all__ = ["CodeFailure", "call_model", "line_of", "loaded_code"]
 
@@ -100,11 +101,10 @@ def _pickled_by_value(module: ModuleType) -> Iterator[None]:
 
 
 class _Printed:
-    """`print` of the module: whole lines go to the log."""
+    """`print` of the module, in whatever thread: whole lines go to the log."""
 
     def __init__(self, log: Callable[[str], None]) -> None:
-        self._log = log
-        self._rest = ""
+        self._lines = PrintedLines(log)
 
     def __call__(
         self, *values: object, sep: str | None = " ", end: str | None = "\n", file: Any = None, **_: Any
@@ -114,14 +114,10 @@ class _Printed:
         if file is not None and file not in (sys.stdout, sys.stderr):
             file.write(text)
             return
-        *lines, self._rest = (self._rest + text).split("\n")
-        for line in lines:
-            self._log(line)
+        self._lines.write(text)
 
     def end(self) -> None:
-        if self._rest:
-            self._log(self._rest)
-            self._rest = ""
+        self._lines.end()
 
     def __reduce__(self) -> Any:
         return (getattr, (sys.modules["builtins"], "print"))

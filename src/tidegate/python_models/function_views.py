@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tidegate.compiler.compiled import FunctionRead
@@ -16,6 +18,7 @@ from tidegate.python_models.api_without_inputs import api_without_inputs
 from tidegate.python_models.arrow_rows import frame_of_file, frame_of_rows
 from tidegate.python_models.code_runner import loaded_code
 from tidegate.python_models.model_api import CallFacts
+from tidegate.python_models.printed_lines import printing_to
 from tidegate.python_models.run_sandbox import RunSandbox
 from tidegate.python_models.sandbox.sandbox_job import RefuseCalls, SandboxJob
 from tidegate.python_models.stored_rows import StoredRows
@@ -68,9 +71,12 @@ class FunctionCalls:
             raise PythonCodeError("`version` returns no short text", where=function.file)
         return version
 
-    def _loaded(self, function: LibFunction) -> Any:
-        api = api_without_inputs(self._facts(function), self.log)
-        return loaded_code(function.file, function.source, api, self.log)
+    @contextmanager
+    def _loaded(self, function: LibFunction) -> Iterator[ModuleType]:
+        with printing_to(self.log) as log:
+            api = api_without_inputs(self._facts(function), log)
+            with loaded_code(function.file, function.source, api, log) as module:
+                yield module
 
     def _trusted_rows(self, function: LibFunction, read: FunctionRead, session: SparkSession) -> DataFrame:
         try:

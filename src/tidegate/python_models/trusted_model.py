@@ -13,6 +13,7 @@ from tidegate.python_models.code_runner import call_model, line_of, loaded_code
 from tidegate.python_models.connect.granted_views import GrantedViews
 from tidegate.python_models.connect.plan_sql import SqlTexts
 from tidegate.python_models.model_api import CallFacts, ModelApi
+from tidegate.python_models.printed_lines import printing_to
 from tidegate.python_models.returned_value import is_spark_frame, rows_of
 from tidegate.python_models.sandbox.child_failure import describe_failure, show_source
 from tidegate.python_models.sandbox.job_failure import raised_by
@@ -36,16 +37,17 @@ def trusted_result(
     log: Callable[[str], None],
 ) -> DataFrame | tuple[pyarrow.RecordBatchReader, int | None]:
     """A DataFrame, or rows and the line where the model begins."""
-    api = ModelApi(facts, _ClassicPort(session, inputs, settings, log))
-    try:
-        with as_active_session(session), loaded_code(call.file, call.source, api, log) as module:
-            value = call_model(module, api)
-            if is_spark_frame(value):
-                return _of_session(value, session)
-            line = line_of(module.__dict__.get("model"))
-            return rows_of(value, line), line
-    except (Exception, SystemExit) as error:
-        raise raised_in_process(error, call.file, call.source) from error
+    with printing_to(log) as own_log:
+        api = ModelApi(facts, _ClassicPort(session, inputs, settings, own_log))
+        try:
+            with as_active_session(session), loaded_code(call.file, call.source, api, own_log) as module:
+                value = call_model(module, api)
+                if is_spark_frame(value):
+                    return _of_session(value, session)
+                line = line_of(module.__dict__.get("model"))
+                return rows_of(value, line), line
+        except (Exception, SystemExit) as error:
+            raise raised_in_process(error, call.file, call.source) from error
 
 
 class _ClassicPort:
