@@ -58,6 +58,23 @@ def project(*expressions: Expression) -> Relation:
     return Relation(project=relations_pb2.Project(input=RANGE, expressions=expressions))
 
 
+def number(value: int) -> Expression:
+    return Expression(literal=Expression.Literal(integer=value))
+
+
+def expression_text(value: str) -> Expression:
+    return Expression(expression_string=Expression.ExpressionString(expression=value))
+
+
+def hint(name: str, *parameters: Expression) -> Relation:
+    return Relation(hint=relations_pb2.Hint(input=RANGE, name=name, parameters=parameters))
+
+
+def range_function(*arguments: Expression) -> Relation:
+    function = relations_pb2.UnresolvedTableValuedFunction(function_name="Range", arguments=arguments)
+    return Relation(unresolved_table_valued_function=function)
+
+
 def schema_with(metadata: dict[str, Any], kind: Any = "integer") -> str:
     return json.dumps(
         {"type": "struct", "fields": [{"name": "a", "type": kind, "nullable": True, "metadata": metadata}]}
@@ -150,6 +167,27 @@ RELATIONS = {
     "state of groups": Relation(group_map=relations_pb2.GroupMap(input=RANGE, func=UDF, is_map_groups_with_state=True)),
     "partitions": Relation(range=relations_pb2.Range(end=1, step=1, num_partitions=2_000_000_000)),
     "more partitions": Relation(repartition=relations_pb2.Repartition(input=RANGE, num_partitions=1_000_000)),
+    "partitions of one plan together": Relation(
+        set_op=relations_pb2.SetOperation(
+            left_input=Relation(range=relations_pb2.Range(end=1, step=1, num_partitions=60_000)),
+            right_input=Relation(repartition=relations_pb2.Repartition(input=RANGE, num_partitions=60_000)),
+        )
+    ),
+    "partitions by a hint": hint("repartition", number(2_147_483_647)),
+    "partitions by a long number": hint("COALESCE", Expression(literal=Expression.Literal(long=1_000_000))),
+    "partitions by a text that may be a number": hint("rebalance", expression_text("(2147483647)")),
+    "partitions by a call": hint("repartition_by_range", call("+", number(1_000_000), number(1_000_000))),
+    "partitions by an order": hint(
+        "repartition_by_range", Expression(sort_order=Expression.SortOrder(child=number(2_147_483_647)))
+    ),
+    "partitions of a table function": range_function(number(0), number(1), number(1), number(2_147_483_647)),
+    "partitions of a table function by a text": range_function(
+        number(0), number(1), number(1), expression_text("1000000 * 1000")
+    ),
+    "partitions in SQL": Relation(sql=relations_pb2.SQL(query="SELECT * FROM range(0, 9, 1, 2147483647)")),
+    "partitions by a hint in SQL": Relation(
+        sql=relations_pb2.SQL(query="SELECT /*+ REPARTITION(2147483647) */ * FROM silver.orders")
+    ),
     "rows to show": Relation(show_string=relations_pb2.ShowString(input=RANGE, num_rows=2_000_000_000)),
     "rows from the end": Relation(tail=relations_pb2.Tail(input=RANGE, limit=2_000_000_000)),
     "type of rows": Relation(local_relation=relations_pb2.LocalRelation(schema=schema_with({}, UDT))),
@@ -379,6 +417,21 @@ def test_a_handle_becomes_its_view_under_the_name_of_the_table() -> None:
     assert bound.subquery_alias.alias == "orders"
     read = bound.subquery_alias.input.read.named_table
     assert (read.unparsed_identifier, dict(read.options)) == ("`global_temp`.`view_orders`", {})
+
+
+def test_plans_may_ask_for_partitions_each() -> None:
+    column = Expression(unresolved_attribute=Expression.UnresolvedAttribute(unparsed_identifier="id"))
+    plans = [
+        Relation(repartition=relations_pb2.Repartition(input=RANGE, num_partitions=90_000)),
+        hint("repartition", number(60_000), column),
+        hint("repartition_by_range", Expression(sort_order=Expression.SortOrder(child=column))),
+        hint("broadcast"),
+        range_function(number(0), number(1_000_000), number(1), number(60_000)),
+        range_function(number(2_000_000)),
+    ]
+    check = plan_check()
+    for plan in plans:
+        check.check(plan)
 
 
 def test_rows_that_a_model_makes_are_counted_once() -> None:

@@ -11,6 +11,7 @@ from tidegate.config import SandboxSection
 from tidegate.python_models.connect.granted_views import GrantedViews
 from tidegate.python_models.connect.local_rows import LocalRows
 from tidegate.python_models.connect.plan_functions import SCHEMA_FUNCTIONS, TABLE_FUNCTIONS, check_function, refusal
+from tidegate.python_models.connect.plan_partitions import PARTITION_HINTS
 from tidegate.python_models.connect.plan_schemas import check_ddl, safe_metadata, safe_schema
 from tidegate.python_models.connect.plan_sql import SqlTexts
 from tidegate.python_models.untrusted_arrow import rewritten
@@ -19,14 +20,13 @@ __all__ = ["MessageValues"]
 
 _HINTS = frozenset(
     """
-    broadcast broadcastjoin mapjoin merge mergejoin shuffle_merge shuffle_hash shuffle_replicate_nl coalesce
-    repartition repartition_by_range rebalance
+    broadcast broadcastjoin mapjoin merge mergejoin shuffle_merge shuffle_hash shuffle_replicate_nl
     """.split()  # noqa: SIM905
 )
 _PYTHON_FUNCTIONS = frozenset({100, 101, *range(200, 208), 209, 210, 215, 216, *range(250, 254), *range(300, 303)})
 """The kinds of Python functions (pyspark.util.PythonEvalType) without state between groups."""
 
-_MOST_PARTITIONS, _MOST_SHOWN, _MOST_TAIL = 100_000, 10_000, 1_000_000
+_MOST_SHOWN, _MOST_TAIL = 10_000, 1_000_000
 _PYTHON_VERSION = re.compile(r"\d+\.\d+")
 
 ValueCheck = Callable[[Any, frozenset[str]], None]
@@ -44,14 +44,14 @@ class MessageValues:
         self.checks: Mapping[str, ValueCheck] = {
             "SQL": self._query,
             "LocalRelation": self._local_relation,
-            "Range": _partitions,
-            "Repartition": _partitions,
-            "RepartitionByExpression": _partitions,
+            "Range": self._partitions,
+            "Repartition": self._partitions,
+            "RepartitionByExpression": self._partitions,
             "ShowString": _shown_rows,
             "HtmlString": _shown_rows,
             "Tail": _tail,
-            "Hint": _hint,
-            "UnresolvedTableValuedFunction": _table_function,
+            "Hint": self._hint,
+            "UnresolvedTableValuedFunction": self._table_function,
             "CommonInlineUserDefinedTableFunction": self._python_function,
             "CommonInlineUserDefinedFunction": self._python_function,
             "PythonUDF": _kind_of_function,
@@ -96,6 +96,20 @@ class MessageValues:
         if message.WhichOneof("function") is None:
             raise refusal("a function of the plan is empty")
 
+    def _partitions(self, message: Any, frames: frozenset[str]) -> None:
+        self._sql.partitions.ask(message.num_partitions)
+
+    def _hint(self, message: Any, frames: frozenset[str]) -> None:
+        if message.name.lower() not in _HINTS | PARTITION_HINTS:
+            raise refusal(f"the hint {message.name[:100]!r} is not known; hints of joins and of partitions are")
+        self._sql.partitions.ask_hint(message)
+
+    def _table_function(self, message: Any, frames: frozenset[str]) -> None:
+        if message.function_name.lower() not in TABLE_FUNCTIONS or not message.function_name.isascii():
+            raise refusal(f"the table function {message.function_name[:100]!r} is closed to Python models")
+        if message.function_name.lower() == "range":
+            self._sql.partitions.ask_range(message.arguments)
+
     def _function(self, message: Any, frames: frozenset[str]) -> None:
         internal = message.DESCRIPTOR.name == "UnresolvedFunction" and message.is_internal
         name = check_function(message.function_name, self._declared, internal=internal)
@@ -132,11 +146,6 @@ def _text(expression: Any) -> str | None:
     return str(expression.literal.string)
 
 
-def _table_function(message: Any, frames: frozenset[str]) -> None:
-    if message.function_name.lower() not in TABLE_FUNCTIONS or not message.function_name.isascii():
-        raise refusal(f"the table function {message.function_name[:100]!r} is closed to Python models")
-
-
 def _kind_of_function(message: Any, frames: frozenset[str]) -> None:
     if message.eval_type not in _PYTHON_FUNCTIONS:
         raise refusal("a Python function is of a kind that is closed to Python models")
@@ -154,11 +163,6 @@ def _kind_of_table_function(message: Any, frames: frozenset[str]) -> None:
         )
 
 
-def _partitions(message: Any, frames: frozenset[str]) -> None:
-    if message.num_partitions > _MOST_PARTITIONS:
-        raise refusal(f"the plan asks for more than {_MOST_PARTITIONS} partitions")
-
-
 def _shown_rows(message: Any, frames: frozenset[str]) -> None:
     if message.num_rows > _MOST_SHOWN:
         raise refusal(f"show() shows at most {_MOST_SHOWN} rows")
@@ -167,11 +171,6 @@ def _shown_rows(message: Any, frames: frozenset[str]) -> None:
 def _tail(message: Any, frames: frozenset[str]) -> None:
     if message.limit > _MOST_TAIL:
         raise refusal(f"tail() takes at most {_MOST_TAIL} rows")
-
-
-def _hint(message: Any, frames: frozenset[str]) -> None:
-    if message.name.lower() not in _HINTS:
-        raise refusal(f"the hint {message.name[:100]!r} is not known; hints of joins and of partitions are")
 
 
 def _cast(message: Any, frames: frozenset[str]) -> None:

@@ -12,6 +12,7 @@ from tidegate.compiler.sql.sql_text import Edit, apply_edits
 from tidegate.names import TableName, quote
 from tidegate.python_models.connect.granted_views import DATABASE, GrantedViews, qualified
 from tidegate.python_models.connect.plan_functions import SCHEMA_FUNCTIONS, check_function, refusal
+from tidegate.python_models.connect.plan_partitions import PlanPartitions
 from tidegate.python_models.connect.plan_schemas import check_ddl
 from tidegate.python_models.sandbox.sandbox_job import CallRefusedError
 
@@ -31,10 +32,12 @@ class SqlTexts:
         self._declared = declared
         self._permissions = Permissions(declared, False)
         self._read = 0
+        self.partitions = PlanPartitions()
 
     def begin_plan(self) -> None:
         """The texts of one plan are counted together: to read a million signs takes a minute, which nothing ends."""
         self._read = 0
+        self.partitions.begin_plan()
 
     def query(self, text: str, frames: frozenset[str]) -> str:
         """The query as Spark may get it. `frames`: names of DataFrames that come with it, in lower case."""
@@ -106,10 +109,14 @@ class SqlTexts:
         if isinstance(pieces, int):
             raise refusal(f"{what} cannot be split into words for certain")
         for place, piece in enumerate(pieces[:-1]):
+            if piece.kind is LexemeKind.HINT:
+                self.partitions.ask_hint_text(piece)
             if not piece.name or pieces[place + 1].text != "(":
                 continue
             if piece.name.startswith("input_file"):
                 check_function(piece.name, self._declared)
+            if piece.name == "range":
+                self.partitions.ask_range_text(_arguments(pieces, place + 1))
             if piece.name in SCHEMA_FUNCTIONS:
                 for argument in _arguments(pieces, place + 1)[1:]:
                     _check_schema_argument(argument, piece.name)
