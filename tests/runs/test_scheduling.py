@@ -194,6 +194,7 @@ class Simulation:
     # As the builder.
 
     def restart(self) -> bool:
+        assert not self.running
         if self.died and self.most_restarts:
             self.most_restarts -= 1
             self.died = False
@@ -329,6 +330,28 @@ def test_of_models_under_which_the_builder_dies_those_fail_that_kill_it_alone(
     run = Simulation(graph, failing, killing, greedy, workers=workers)
     assert ends_of(run.run()) == graph.not_usable(failing | killing)
     run.expect_waits_kept()
+
+
+def test_the_builder_is_not_started_again_for_models_that_are_blocked() -> None:
+    none = frozenset[int]()
+    graph = Graph((none, frozenset({0})), (none, none), (1, 1), selected=frozenset({0, 1}))
+    run = Simulation(graph, killing=frozenset({0}), most_restarts=1)
+    assert (ends_of(run.run()), run.most_restarts) == ({0: "failed", 1: "blocked"}, 1)
+
+
+def test_what_a_thread_raises_is_raised_when_the_others_have_ended() -> None:
+    none = frozenset[int]()
+    graph = Graph((none, none, none), (none, none, none), (2, 1, 1), selected=frozenset({0, 1, 2}))
+    run = Simulation(graph, workers=2)
+    wait = run.wait
+
+    def fail(seconds: float) -> dict[TableName, Any]:
+        return {name: RuntimeError("no") if name == table(1) else outcome for name, outcome in wait(seconds).items()}
+
+    with patch.object(run, "wait", fail), pytest.raises(RuntimeError, match="no"):
+        run.run()
+    assert [name for _, name in run.starts] == [table(0), table(1)]
+    assert run.ends.keys() == {table(0), table(1)}
 
 
 @given(graphs(), NUMBERS, st.integers(1, 4), st.integers(0, 2))

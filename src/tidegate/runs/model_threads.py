@@ -21,10 +21,11 @@ class ModelThreads:
     def start(self, table: TableName, build: Callable[[], ModelOutcome]) -> None:
         self._tables[self._pool.submit(build)] = table
 
-    def wait(self, seconds: float) -> dict[TableName, ModelOutcome]:
-        """Until one ends, at most so long: those that have ended, in order of name. Raises what a thread raised."""
+    def wait(self, seconds: float) -> dict[TableName, ModelOutcome | BaseException]:
+        """Until one ends, at most so long: what those returned or raised that have ended, in order of name."""
         ended, _ = wait(self._tables, seconds, FIRST_COMPLETED)
-        return {table: future.result() for table, future in sorted((self._tables.pop(each), each) for each in ended)}
+        futures = sorted((self._tables.pop(future), future) for future in ended)
+        return {table: future.exception() or future.result() for table, future in futures}
 
     def close(self, abandon: bool) -> None:
         """`abandon`: without waiting for those that do not end; the process is about to."""

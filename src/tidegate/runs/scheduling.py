@@ -76,8 +76,10 @@ class _Scheduler:
         self.suspects: list[TableName] = []
         self.alone = False
         """A suspect is under way."""
-        self.gone = False
-        """The builder has died, and does not start again."""
+        self.died = False
+        """The builder has died, and nothing is under way."""
+        self.error: BaseException | None = None
+        """What a thread raised: nothing more is started then."""
 
     def build_all(self) -> None:
         patience = _CANCEL_SECONDS
@@ -92,6 +94,8 @@ class _Scheduler:
                 patience -= 0 if ended else _POLL_SECONDS
             if patience <= 0:
                 self._abandon()
+        if self.error is not None:
+            raise self.error
 
     def _start_ready(self) -> bool:
         """Whether models are under way."""
@@ -100,7 +104,7 @@ class _Scheduler:
                 self._end(table, not_built(self.run, table, reason))
             elif (error := self.run.unreadable.get(table)) is not None:
                 self._end(table, unbuildable(self.run, table, error))
-            elif self.gone:
+            elif self.died and not self.run.builder.restart():
                 self._end(table, not_built(self.run, table, _NOT_TRIED))
             else:
                 self.running[table] = self.run.clock.monotonic()
@@ -110,14 +114,16 @@ class _Scheduler:
     def _next(self) -> TableName | None:
         """The model to start now, or not to build at all."""
         builder = self.run.builder
+        if self.error is not None:
+            return None
         if self.run.cancellation.requested:
             self.suspects += sorted(self.lost)
             self.lost.clear()
             return self.suspects.pop(0) if self.suspects else self.order.take()
         if self.running and (len(self.running) >= self.concurrency or self.alone or self.lost or builder.died):
-            return None
+            return None  # where the builder is dying, all that is under way is going to be lost
         self._judge_lost()
-        self.gone = builder.died and not builder.restart()
+        self.died = builder.died
         self.alone = bool(self.suspects)
         return self.suspects.pop(0) if self.alone else self.order.take()
 
@@ -141,9 +147,11 @@ class _Scheduler:
         self.run.guard.add_result(outcome.result)
         return outcome
 
-    def _receive(self, table: TableName, outcome: ModelOutcome) -> None:
+    def _receive(self, table: TableName, outcome: ModelOutcome | BaseException) -> None:
         del self.running[table]
-        if outcome.lost:
+        if isinstance(outcome, BaseException):
+            self.error = outcome
+        elif outcome.lost:
             self.lost[table] = outcome
         else:
             self._end(table, outcome)
