@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shlex
 import shutil
 import struct
 import subprocess
@@ -20,6 +19,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from tidegate import processes
 from tidegate.errors import SetupError
+from tidegate.spark.launch_command import launch_command
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,7 +34,7 @@ _running: list[Jvm] = []
 
 
 class Jvm:
-    """`process` is the script `spark-submit`, which becomes Java; in `folder` it reports its port."""
+    """`process` is or becomes Java; in `folder` it reports its port."""
 
     def __init__(self, process: subprocess.Popen[bytes], folder: Path) -> None:
         self.process = process
@@ -101,15 +101,12 @@ class Jvm:
 
 def start_jvm(conf: Mapping[str, str], log: IO[bytes], environment: Mapping[str, str]) -> Jvm:
     """Its output goes to `log`. `environment`: beside that of this process."""
-    from pyspark.find_spark_home import _find_spark_home
-
+    command = launch_command(conf)
     folder = Path(tempfile.mkdtemp(prefix="tidegate-spark-"))
-    script = Path(_find_spark_home()) / "bin" / "spark-submit"
-    settings = [part for key, value in conf.items() for part in ("--conf", f"{key}={value}")]
-    command = [str(script), *settings, *shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))]
     own = {"SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(folder / "gateway")}
+    variables = {**os.environ, **command.environment, **environment, **own}
     try:
-        process = processes.start(command, env={**os.environ, **environment, **own}, stdout=log, reads_pipe=True)
+        process = processes.start(command.arguments, env=variables, stdout=log, reads_pipe=True)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
