@@ -18,7 +18,7 @@ from tidegate.lake.iceberg_types import relation_of
 from tidegate.lake.metadata import read_metadata
 from tidegate.names import TableName
 from tidegate.operations import query as query_operation
-from tidegate.operations.query import QueryResult
+from tidegate.operations.query_result import QueryResult
 
 CASES = Path(__file__).parents[1] / "cases" / "sql" / "errors.txt"
 ORDERS = TableName("shop", "silver", "orders")

@@ -12,7 +12,8 @@ from tests.projects import ProjectFolder, run_types, statuses
 from tests.runs.test_chunk_tables import SOURCES
 from tests.services.delta import delta_session
 from tidegate.errors import QueryError
-from tidegate.operations.query import preview, query
+from tidegate.operations.preview import preview
+from tidegate.operations.query import query
 from tidegate.operations.workspace import Workspace
 from tidegate.runs.build import spark_builder
 
@@ -87,9 +88,8 @@ def test_queries_read_delta_beside_the_lake(lake: DeltaShop) -> None:
         query(lake.settings, "SELECT * FROM silver.dataset_1 VERSION AS OF 0", root=lake.spark)
 
 
-def test_a_preview_shows_the_first_rows(lake: DeltaShop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tidegate.operations.query.open_spark", lambda settings, notify, root: lake.spark)
-    result = preview(Workspace(lake.settings), "silver.dataset_1", 1, lambda line: None)
+def test_a_preview_shows_the_first_rows(lake: DeltaShop) -> None:
+    result = preview(Workspace(lake.settings), "silver.dataset_1", 1, root=lake.spark)
     assert (result.columns, len(result.rows)) == ((("id", "int"), ("amount", "decimal(10,2)")), 1)
 
 

@@ -41,7 +41,10 @@ __all__ = [
 
 # PyIceberg reads manifests as those of format 2, which do not name the file of a deletion vector.
 _ENTRIES = MANIFEST_ENTRY_SCHEMAS[3]
-_REFERENCED = [field.name for field in DATA_FILE_TYPE[3].fields].index("referenced_data_file")
+_REFERENCED, _OFFSET, _SIZE = (
+    [field.name for field in DATA_FILE_TYPE[3].fields].index(name)
+    for name in ("referenced_data_file", "content_offset", "content_size_in_bytes")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,10 @@ class DataFile:
     """Of the commit that wrote its rows."""
     deletes_from: str | None = None
     """The one file whose rows it deletes."""
+    by_values: bool = False
+    """It deletes all rows that have certain values."""
+    part: tuple[int, int] | None = None
+    """The offset and the size of what is meant, where other things are in the same file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +222,8 @@ def _data_file(manifest: ManifestFile, entry: ManifestEntry) -> DataFile:
         encrypted=file.key_metadata is not None,
         sequence_number=manifest.sequence_number if number is None else number,
         deletes_from=file[_REFERENCED],
+        by_values=file.content is DataFileContent.EQUALITY_DELETES,
+        part=None if file[_OFFSET] is None else (file[_OFFSET], file[_SIZE]),
     )
 
 

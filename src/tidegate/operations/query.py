@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from tidegate.compiler import bind_adhoc
 from tidegate.compiler.adhoc import AsOf, refused
-from tidegate.compiler.hidden_columns import hidden_in_table
 from tidegate.compiler.sql.queries import SqlFault
 from tidegate.config import Settings
 from tidegate.datatypes import NOTHING_KNOWN, Relation
@@ -24,8 +22,7 @@ from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.unfinished_writes import RUN_ID, intermediate_snapshots, snapshot_at, state_before
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
-from tidegate.operations.quarantine.redacted_rows import redact_quarantined
-from tidegate.operations.workspace import Workspace
+from tidegate.operations.query_result import QueryResult
 from tidegate.quality import plain
 from tidegate.runs.damage import missing_file_behind
 from tidegate.sources.chunk_tables import ChunkTable, chunk_tables
@@ -39,9 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NO_COUNTS_FROM_STATISTICS",
-    "QueryResult",
     "pinned_heads",
-    "preview",
     "query",
     "query_arrow",
     "whole_snapshot",
@@ -49,20 +44,6 @@ __all__ = [
 
 NO_COUNTS_FROM_STATISTICS = ("spark.sql.iceberg.aggregate-push-down.enabled", "false")
 """Iceberg answers counts from files' statistics, which lack the hidden metadata columns, and fails."""
-
-
-@dataclass(frozen=True, slots=True)
-class QueryResult:
-    columns: tuple[tuple[str, str], ...]
-    """(name, Spark type)."""
-
-    rows: tuple[Mapping[str, Any], ...]
-    more: bool = False
-    """There were more rows than the limit."""
-
-    def document(self) -> dict[str, Any]:
-        columns = [{"name": name, "type": type_} for name, type_ in self.columns]
-        return {"columns": columns, "rows": list(self.rows), "more": self.more}
 
 
 @contextlib.contextmanager
@@ -129,18 +110,6 @@ def _pinned_frame(
                 read = [read.table for read in typed.reads if read.table is not None]
                 raise missing_file_behind(heads, read, settings.project.namespace) or explained from error
             raise explained from error
-
-
-def preview(workspace: Workspace, name: str, limit: int, notify: Callable[[str], None]) -> QueryResult:
-    """The first rows of a published table, without the values of hidden columns."""
-    table = workspace.queryable(name)
-    result = query(workspace.settings, f"SELECT * FROM {table.quoted}", limit, notify=notify)
-    try:
-        compiled = workspace.compile()
-    except TidegateError:
-        compiled = None
-    hidden = hidden_in_table(compiled, table, [name for name, _type in result.columns])
-    return replace(result, rows=tuple(redact_quarantined(row, hidden) for row in result.rows))
 
 
 def _columns_of(heads: Heads, delta: Mapping[TableName, ChunkTable], table: TableName) -> Relation:

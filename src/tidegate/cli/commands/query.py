@@ -11,10 +11,10 @@ from tidegate.amounts import plural, timestamp
 from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.cli.terminal import WIDEST_CELL, OutputLine, TextTable, clean, cut_cells
 from tidegate.jsontext import json_text, json_value
-from tidegate.operations.profile import TableProfile, profile_model
 
 if TYPE_CHECKING:
-    from tidegate.operations.query import QueryResult
+    from tidegate.operations.profile import TableProfile
+    from tidegate.operations.query_result import QueryResult
 
 __all__ = ["preview", "profile", "sql"]
 
@@ -34,7 +34,7 @@ def sql(invocation: Invocation, statement: str, limit: int, full: bool) -> None:
     Example:
       tidegate sql "SELECT count(*) FROM silver.orders"
     """
-    from tidegate.operations.query import query  # only here: it imports pyspark, which a recorded profile does not need
+    from tidegate.operations.query import query  # only here: a recorded profile does not need what it imports
 
     workspace = open_workspace(invocation)
     _show(invocation, query(workspace.settings, statement, limit, notify=invocation.output().note), limit, full)
@@ -49,13 +49,14 @@ def sql(invocation: Invocation, statement: str, limit: int, full: bool) -> None:
 def preview(invocation: Invocation, model: str, limit: int, full: bool) -> None:
     """Show the first rows of a published table.
 
-    Columns that are masked or personal (tagged pii, or built from such a column) are shown as ***.
+    Columns that are masked or personal (tagged pii, or built from such a column) are shown as ***. A table is read
+    from its files at once; for a view, and for the few tables that only Spark can read, Spark is started.
 
     \b
     Example:
       tidegate preview gold.revenue --limit 5
     """
-    from tidegate.operations.query import preview as preview_table  # only here, as above
+    from tidegate.operations.preview import preview as preview_table  # only here: it imports the compiler
 
     workspace = open_workspace(invocation)
     _show(invocation, preview_table(workspace, model, limit, invocation.output().note), limit, full)
@@ -98,6 +99,8 @@ def profile(invocation: Invocation, model: str, now: bool) -> None:
     Example:
       tidegate profile silver.orders
     """
+    from tidegate.operations.profile import profile_model  # only here: the other commands need none of what it imports
+
     output = invocation.output()
     table_profile = profile_model(open_workspace(invocation), model, now, output.note)
     output.show(table_profile.document(), lambda: _profile_lines(table_profile))
