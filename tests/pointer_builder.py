@@ -37,6 +37,7 @@ from tidegate.runs.builder import ModelAttempt
 from tidegate.runs.checks import kind_of_check
 from tidegate.runs.context import RunContext
 from tidegate.runs.reads import checked_inputs
+from tidegate.spark.work import Work
 from tidegate.write.request import WriteOutcome
 
 _RAISES = re.compile(r"raise_error\('([^']*)'\)")
@@ -77,10 +78,14 @@ class PointerBuilder:
     died: bool = False
     why: str = "killed by signal 9"
     opened: int = 0
+    work: Work | None = None
+    """What it was opened for."""
+
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def start(self, settings: Settings, report: Callable[[str], None]) -> PointerBuilder:
+    def start(self, settings: Settings, report: Callable[[str], None], work: Work) -> PointerBuilder:
         self.opened += 1
+        self.work = work
         return self
 
     def die(self, run: RunContext, model: CompiledModel) -> None:

@@ -48,7 +48,7 @@ def delta(spark: SparkSession) -> SparkSession:
 
 @pytest.fixture
 def lake(tmp_path: Path, delta: SparkSession, monkeypatch: pytest.MonkeyPatch) -> DeltaShop:
-    monkeypatch.setattr(spark_builder, "open_spark", lambda settings, report=None: delta)
+    monkeypatch.setattr(spark_builder, "open_spark", lambda settings, report=None, **how: delta)
     lake = DeltaShop(tmp_path / "shop", delta)
     file = lake.root / "tidegate.toml"
     file.write_text(file.read_text() + SOURCES)

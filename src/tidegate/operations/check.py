@@ -20,6 +20,7 @@ from tidegate.lake import open_catalog
 from tidegate.lake.branch_catalog import MAIN, BranchCatalog
 from tidegate.lake.view import BranchView
 from tidegate.operations.query import NO_COUNTS_FROM_STATISTICS, pinned_heads
+from tidegate.planner.plan_size import work_on_tables
 from tidegate.planner.selection import read_states
 from tidegate.planner.selection import select as selected_tables
 from tidegate.python_models.run_sandbox import RunSandbox
@@ -89,7 +90,8 @@ def check_project(
         with ExitStack() as stack:
             runner = None
             if any(sources.failure(check) is None for model in published for check in model.checks):
-                session = open_spark(settings, notify, root)
+                work = work_on_tables(heads, (model.model.table for model in published))
+                session = open_spark(settings, notify, root, work)
                 runner = _check_runner(stack, compiled, catalog, session, sources.answering)
                 heads = runner.lake.heads()  # main may have moved since the project was compiled
                 published = [model for model in models if model.model.table in heads]

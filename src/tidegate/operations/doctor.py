@@ -234,9 +234,10 @@ def _compile(workspace: Workspace) -> DoctorFinding:
 
 def _spark(workspace: Workspace, notify: Callable[[str], None]) -> DoctorFinding:
     from tidegate.spark.session import open_spark
+    from tidegate.spark.work import Work
 
     try:
-        session = open_spark(workspace.settings, notify)
+        session = open_spark(workspace.settings, notify, work=Work.SHORT)
     except TidegateError as error:
         return _failed("spark", error)
     try:

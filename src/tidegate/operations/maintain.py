@@ -119,10 +119,15 @@ def maintain_lake(settings: Settings, notify: Callable[[str], None], dry_run: bo
     catalog, root = open_catalog(settings), list["SparkSession"]()
 
     def spark() -> SparkSession:
+        # Only here: most maintenance needs no Spark.
+        from tidegate.planner.plan_size import work_on_tables
+        from tidegate.sources.chunk_tables import chunk_tables
         from tidegate.spark.session import open_spark
 
         if not root:
-            root.append(open_spark(settings, notify))
+            heads = catalog.head()
+            tables = [*heads, *([None] if chunk_tables(settings) else [])]
+            root.append(open_spark(settings, notify, work=work_on_tables(heads, tables)))
         return root[0]
 
     def session(branch: str) -> SparkSession:

@@ -94,12 +94,13 @@ def profile_now(
     """One pass over the rows that main has now. `hidden_among`: which of the columns are hidden."""
     # Only here: this needs pyspark, and a recorded profile does not.
     from tidegate.operations.query import NO_COUNTS_FROM_STATISTICS, pinned_heads
+    from tidegate.planner.plan_size import work_on_tables
     from tidegate.runs.damage import missing_file_behind
     from tidegate.spark.session import child_session, open_spark
     from tidegate.spark.spark_errors import read_failure
 
     catalog = open_catalog(settings)
-    session = open_spark(settings, notify, root)
+    session = open_spark(settings, notify, root, work_on_tables(catalog.head(), [table]))
     with pinned_heads(catalog) as branch:
         conf = {**catalog.spark_conf(branch), **dict([NO_COUNTS_FROM_STATISTICS])}
         child = child_session(session, conf, catalog.spark_catalog(branch))

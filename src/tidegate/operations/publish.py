@@ -20,6 +20,7 @@ from tidegate.lake import open_catalog
 from tidegate.lake.branch_catalog import MAIN, BranchCatalog
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
+from tidegate.planner.plan_size import work_on_tables
 from tidegate.planner.selection import select
 from tidegate.project import Model
 from tidegate.python_models.run_sandbox import RunSandbox
@@ -239,7 +240,7 @@ class _Publishing:
 
         sandbox = RunSandbox(self.settings)
         with suppress(KeyboardInterrupt), cancelled_by_signals(cancellation), closing(sandbox):
-            root = open_spark(self.settings, self._notify, root)
+            root = open_spark(self.settings, self._notify, root, work_on_tables(self.catalog.head(), tables))
             cancellation.orderly = True
             run = RunContext(
                 run_id=self.run_id,

@@ -23,6 +23,7 @@ from tidegate.lake.unfinished_writes import RUN_ID, intermediate_snapshots, snap
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.operations.query_result import QueryResult
+from tidegate.planner.plan_size import work_on_tables
 from tidegate.quality import plain
 from tidegate.runs.damage import missing_file_behind
 from tidegate.sources.chunk_tables import ChunkTable, chunk_tables
@@ -93,7 +94,8 @@ def _pinned_frame(
     typed = bind_adhoc(sql, settings, {*heads, *delta}, columns_of=partial(_columns_of, heads, delta))
     for table in delta.keys() & {read.table for read in typed.reads}:
         delta[table].require()  # Spark need not start for a table that is not there
-    session = open_spark(settings, notify, root)
+    work = work_on_tables(heads, (read.table for read in typed.reads))
+    session = open_spark(settings, notify, root, work)
     with pinned_heads(catalog) as branch:
         child = child_session(session, catalog.spark_conf(branch), catalog.spark_catalog(branch))
         child.conf.set(*NO_COUNTS_FROM_STATISTICS)

@@ -19,6 +19,7 @@ from tidegate.planner.make_plan import ModelPlan
 from tidegate.project.landing_files import ZoneFile
 from tidegate.results import CheckResult
 from tidegate.runs.control.limits import Deadline
+from tidegate.spark.work import Work
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -107,5 +108,5 @@ class Builder(Protocol):
         """Gives a session on a branch, for maintenance; None where there is none."""
 
 
-OpenBuilder = Callable[[Settings, Callable[[str], None]], Builder]
-"""Starts what builds tables. The second argument receives lines about the start."""
+OpenBuilder = Callable[[Settings, Callable[[str], None], Work], Builder]
+"""Starts what builds tables, for so much work. The second argument receives lines about the start."""

@@ -26,6 +26,7 @@ from tidegate.lake.warehouse import require_writable
 from tidegate.names import TableName
 from tidegate.planner.decide import RunType
 from tidegate.planner.make_plan import Plan, make_plan, readers_of
+from tidegate.planner.plan_size import work_of_plan
 from tidegate.planner.selection import select
 from tidegate.python_models.run_sandbox import RunSandbox
 from tidegate.results import CheckResult, ModelResult
@@ -46,6 +47,7 @@ from tidegate.runs.run_branch import RunBranch
 from tidegate.runs.source_availability import require_one_readable, unreadable_models
 from tidegate.runs.tally import EarlierTry, ModelOutcome, Tally
 from tidegate.sources.source_catalogs import readable
+from tidegate.spark.work import Work
 from tidegate.state import RunRecord, StateStore, open_state
 
 __all__ = ["run_project"]
@@ -109,6 +111,8 @@ class _Run:
         self._failure_reported = False
         self.heartbeat = Heartbeat(self.record, store, clock, self._cancel_on_request, self._halt)
         self.watch = open_run_hooks(settings, "run", self.emit, self._halt, self._bytes_written)
+        self._work = Work.LONG
+        """Until there is a plan, which knows better."""
         self.branch = RunBranch(
             self.record, self.options, self.ledger, self.tally, self.cancellation, self.heartbeat, self.emit
         )
@@ -155,6 +159,7 @@ class _Run:
             request = plan_request(self.options, self.started_at, versions)
             query = partial(self._query, compiled)
             plan = make_plan(compiled, selected, BranchView(catalog, MAIN), request, query)
+            self._work = work_of_plan(plan)
             require_one_readable(plan, compiled, catalog, self.options.full_refresh)
             sources, unreadable = unreadable_models(self.settings, compiled, plan, catalog)
         self.heartbeat.check_record()
@@ -200,7 +205,7 @@ class _Run:
 
     @cached_property
     def _builder(self) -> Builder:
-        return self.open_builder(self.settings, self._log)
+        return self.open_builder(self.settings, self._log, self._work)
 
     def _query(self, compiled: Compiled, table: TableName) -> BoundQuery:
         from tidegate.compiler import bind  # only here: most runs with nothing to do bind no query

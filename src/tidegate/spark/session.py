@@ -23,6 +23,7 @@ from tidegate.spark.project_jars import connection_jars
 from tidegate.spark.s3a import s3a_conf, uses_s3
 from tidegate.spark.starting import NOT_STARTED, STARTED, STARTING
 from tidegate.spark.table_formats import TableFormat, formats_of
+from tidegate.spark.work import Work
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -72,6 +73,7 @@ def start_session(
     report: Callable[[str], None] = lambda line: None,
     drivers: tuple[Jar, ...] = (),
     formats: tuple[TableFormat, ...] = (),
+    work: Work = Work.LONG,
 ) -> SparkSession:
     """Find Java and the jars, start the JVM, return the root session. The JVM's output goes to `log_dir`/spark.log.
 
@@ -99,7 +101,7 @@ def start_session(
             where=str(log_dir),
             remedy="Check the folder's permissions and disk.",
         ) from error
-    conf = {"spark.app.name": "tidegate", **_conf(spark, (*jars, *own_jars), log_dir, archive, formats)}
+    conf = {"spark.app.name": "tidegate", **_conf(spark, (*jars, *own_jars), log_dir, archive, formats, work)}
     with log:
         start = log.tell()
         try:
@@ -160,7 +162,8 @@ def _conf(
     jars: tuple[Path, ...],
     log_dir: Path,
     archive: Path | None,
-    formats: tuple[TableFormat, ...] = (),
+    formats: tuple[TableFormat, ...],
+    work: Work,
 ) -> dict[str, str]:
     conf = {
         "spark.master": spark.master,
@@ -195,7 +198,7 @@ def _conf(
         if key in conf and key in own:  # a project adds to what Tidegate needs, and does not replace it
             own[key] = separator.join([conf[key], own[key]])
     conf.update(own)
-    conf[_JAVA_OPTIONS] = java_options(log_dir / _LOG4J_FILE, archive, conf.get(_JAVA_OPTIONS, ""))
+    conf[_JAVA_OPTIONS] = java_options(log_dir / _LOG4J_FILE, archive, conf.get(_JAVA_OPTIONS, ""), work)
     return conf
 
 
@@ -266,16 +269,20 @@ def interrupt(session: SparkSession) -> None:
 
 
 def open_spark(
-    settings: Settings, report: Callable[[str], None] = lambda line: None, root: SparkSession | None = None
+    settings: Settings,
+    report: Callable[[str], None] = lambda line: None,
+    root: SparkSession | None = None,
+    work: Work = Work.LONG,
 ) -> SparkSession:
-    """`root`, or a new session. `report` receives STARTING, then STARTED or NOT_STARTED."""
+    """`root`, or a new session. `report` receives STARTING, then STARTED or NOT_STARTED. `work`: what a JVM is started
+    for."""
     if root is not None:
         return root
     if _is_running():
-        return _start(settings, report)
+        return _start(settings, report, work)
     report(STARTING)
     try:
-        session = _start(settings, report)
+        session = _start(settings, report, work)
     except BaseException:
         report(NOT_STARTED)
         raise
@@ -283,12 +290,12 @@ def open_spark(
     return session
 
 
-def _start(settings: Settings, report: Callable[[str], None]) -> SparkSession:
+def _start(settings: Settings, report: Callable[[str], None], work: Work) -> SparkSession:
     """With what the project's sources, its table formats and the places of its files need."""
     spark, logs = settings.spark, settings.root / ".tidegate" / "logs"
     if uses_s3(settings):
         spark = replace(spark, conf={**s3a_conf(settings.s3), **spark.conf})
-    return start_session(spark, logs, report, connection_jars(settings), formats_of(settings))
+    return start_session(spark, logs, report, connection_jars(settings), formats_of(settings), work)
 
 
 def _is_running() -> bool:

@@ -18,6 +18,7 @@ from tidegate.operations.query import NO_COUNTS_FROM_STATISTICS, pinned_heads
 from tidegate.quality.check_answers import redact_row
 from tidegate.spark.session import child_session, open_spark
 from tidegate.spark.spark_errors import read_failure
+from tidegate.spark.work import work_of
 from tidegate.state import open_reader
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ def diff(
             remedy="[maintenance] keep_days and keep_snapshots say how long they are kept.",
         )
     if any(change.metadata is not None for change in chosen):
-        session = open_spark(settings, notify, root)
+        read = sum(change.metadata.total_bytes for change in chosen if change.metadata is not None)
+        session = open_spark(settings, notify, root, work_of(2 * read))
         compiled = _compiled(settings, catalog)
         keys = _declared_keys(compiled)
         if compiled is not None and not tables:

@@ -116,11 +116,12 @@ def waive_quarantine(
     chosen, by = _choose(workspace, quarantine, rows, dry_run), _user()
     if dry_run or not chosen.rows:
         return WaiveResult(chosen, 0, by, note)
+    from tidegate.planner.plan_size import work_on_tables
     from tidegate.spark.session import child_session, open_spark
     from tidegate.write.quarantine_status import StatusChange, waive_rows
 
-    root = open_spark(workspace.settings, report, root)
     catalog, now = workspace.catalog(), datetime.now(UTC)
+    root = open_spark(workspace.settings, report, root, work_on_tables(catalog.head(), [quarantine.table]))
     for left in reversed(range(_TRIES)):
         branch = f"waive-{now:%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:8]}"
         catalog.create_branch(branch)

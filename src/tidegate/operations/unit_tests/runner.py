@@ -30,6 +30,7 @@ from tidegate.python_models.run_sandbox import RunSandbox
 from tidegate.runs.build.result_frame import masked_frame
 from tidegate.runs.clock import Clock, SystemClock
 from tidegate.spark.session import open_spark
+from tidegate.spark.work import Work
 from tidegate.transform.frames import explain
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def run_unit_tests(
 
 def _start_spark(settings: Settings, notify: Callable[[str], None]) -> SparkSession:
     """After one query, so that what Spark loads for its first is not in the time of a test."""
-    root = open_spark(settings, notify)
+    root = open_spark(settings, notify, work=Work.SHORT)
     root.sql(rows_sql((Column("a", STRING),), [(None,)])).selectExpr("a").limit(1).collect()
     return root
 

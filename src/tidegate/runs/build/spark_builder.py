@@ -19,6 +19,7 @@ from tidegate.results import CheckResult
 from tidegate.runs.builder import ModelAttempt
 from tidegate.spark.jvm import running_jvm
 from tidegate.spark.session import child_session, open_spark, use_pool
+from tidegate.spark.work import Work
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,17 +49,24 @@ _SIGNS = (
 """Texts in the failure of a model whose JVM is dying or dead; a source or a catalog that is down has none of them."""
 
 
-def open_spark_builder(settings: Settings, report: Callable[[str], None] = lambda line: None) -> SparkBuilder:
-    return SparkBuilder(open_spark(settings, report), settings, report)
+def open_spark_builder(
+    settings: Settings, report: Callable[[str], None] = lambda line: None, work: Work = Work.LONG
+) -> SparkBuilder:
+    return SparkBuilder(open_spark(settings, report, work=work), settings, report, work)
 
 
 class SparkBuilder:
     """Thread-safe. `root`: the session that the models' own are made from."""
 
     def __init__(
-        self, root: SparkSession, settings: Settings, report: Callable[[str], None] = lambda line: None
+        self,
+        root: SparkSession,
+        settings: Settings,
+        report: Callable[[str], None] = lambda line: None,
+        work: Work = Work.LONG,
     ) -> None:
         self.root = root
+        self._work = work
         self._settings = settings
         self._report = report
         self._functions: OwnFunctions | None = None
@@ -139,7 +147,7 @@ class SparkBuilder:
             self._restarts += 1
             self._report(f"Spark's JVM ended ({self.why}); it is started again for the models that are left")
             try:
-                self.root = open_spark(self._settings, self._report)
+                self.root = open_spark(self._settings, self._report, work=self._work)
             except TidegateError:
                 self._restarts = _MOST_RESTARTS
                 return False
