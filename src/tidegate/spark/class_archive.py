@@ -83,7 +83,7 @@ def _release(java: Java) -> str:
 def _warm_up(archive: Path) -> None:
     """Another process uses Spark a little; its JVM writes the file when it ends."""
     environment = {**os.environ, SPARES_ARCHIVE: "1"}
-    command = [sys.executable, "-m", "tidegate.spark.warmup", str(archive)]
+    command = [sys.executable, "-m", "tidegate.operations.class_warmup", str(archive)]
     process = processes.start(command, env=environment, together=True)
     try:
         process.wait(_WARMUP_SECONDS)
