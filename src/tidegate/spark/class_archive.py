@@ -23,6 +23,8 @@ from tidegate.spark.java import Java
 __all__ = ["SPARES_ARCHIVE", "class_archive", "ensure_class_archive"]
 
 SPARES_ARCHIVE = "TIDEGATE_NO_CLASS_ARCHIVE"
+_WARMUP = ("tidegate.operations.class_warmup", 2)
+"""The module that uses Spark for the archive, and a number that grows when an archive made before is worth replacing."""
 _WARMUP_SECONDS = 180
 _MAX_ARCHIVES = 3
 
@@ -69,7 +71,7 @@ def _path(java: Java, jars: tuple[Path, ...]) -> Path:
     spark = importlib.metadata.version("pyspark")
     package = importlib.util.find_spec("pyspark")
     place = str(Path(package.origin).resolve()) if package and package.origin else sys.prefix
-    facts = "\n".join([str(java.home), str(java.version), _release(java), spark, place, *stamps])
+    facts = "\n".join([str(java.home), str(java.version), _release(java), spark, place, *stamps, str(_WARMUP)])
     return cache_folder() / "classes" / f"{hashlib.sha256(facts.encode()).hexdigest()[:16]}.jsa"
 
 
@@ -83,7 +85,7 @@ def _release(java: Java) -> str:
 def _warm_up(archive: Path) -> None:
     """Another process uses Spark a little; its JVM writes the file when it ends."""
     environment = {**os.environ, SPARES_ARCHIVE: "1"}
-    command = [sys.executable, "-m", "tidegate.operations.class_warmup", str(archive)]
+    command = [sys.executable, "-m", _WARMUP[0], str(archive)]
     process = processes.start(command, env=environment, together=True)
     try:
         process.wait(_WARMUP_SECONDS)

@@ -11,6 +11,7 @@ import os
 import shutil
 import struct
 import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -57,7 +58,7 @@ class Jvm:
             raise
 
     def _connect(self, open_session: Callable[[], SparkSession]) -> SparkSession:
-        from pyspark import SparkContext
+        from pyspark import SparkContext  # while the JVM starts
 
         gateway = self._wait_for_gateway()
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -122,16 +123,22 @@ def running_jvm() -> Jvm | None:
 
 def is_connected() -> bool:
     """PySpark has a JVM that lives, or is to use one that another program started."""
-    from pyspark import SparkContext
-
     jvm = running_jvm()
     if jvm is not None and not jvm.alive:
         return False
-    return SparkContext._gateway is not None or GATEWAY_VARIABLES[0] in os.environ
+    return GATEWAY_VARIABLES[0] in os.environ or ("pyspark" in sys.modules and _has_gateway())
+
+
+def _has_gateway() -> bool:
+    from pyspark import SparkContext
+
+    return SparkContext._gateway is not None
 
 
 def forget_spark() -> None:
     """Reset PySpark so that it connects to another JVM: the former one has ended."""
+    if "pyspark" not in sys.modules:
+        return
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 

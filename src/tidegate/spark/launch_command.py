@@ -7,6 +7,7 @@ that script knows how to read (an installation of the user's own, its settings, 
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.util
 import os
 import shlex
 from collections.abc import Mapping
@@ -70,13 +71,14 @@ class LaunchCommand:
 
 def launch_command(conf: Mapping[str, str]) -> LaunchCommand:
     """`conf`: the settings of the session. JAVA_HOME is set."""
-    from pyspark.find_spark_home import _find_spark_home
-
-    home = Path(_find_spark_home())
     settings = [part for key, value in conf.items() for part in ("--conf", f"{key}={value}")]
-    if not _is_plain(home, conf):
+    home = _own_spark()
+    if home is None or not _is_plain(home, conf):
+        from pyspark.find_spark_home import _find_spark_home
+
+        script = Path(_find_spark_home()) / "bin" / "spark-submit"
         rest = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
-        return LaunchCommand((str(home / "bin" / "spark-submit"), *settings, *rest))
+        return LaunchCommand((str(script), *settings, *rest))
     arguments = (
         str(Path(os.environ["JAVA_HOME"]) / "bin" / "java"),
         "-cp",
@@ -99,14 +101,21 @@ def launch_command(conf: Mapping[str, str]) -> LaunchCommand:
     return LaunchCommand(arguments, environment)
 
 
-def _is_plain(home: Path, conf: Mapping[str, str]) -> bool:
-    """Nothing is there that only the script reads: PySpark's own Spark, no settings beside it, options as words."""
-    import pyspark
+def _own_spark() -> Path | None:
+    """The Spark that is part of PySpark, if it is the one to use. PySpark is not imported before the JVM starts."""
+    package = importlib.util.find_spec("pyspark")
+    home = Path(package.origin).parent if package is not None and package.origin else None
+    other = os.environ.get("SPARK_HOME")
+    if home is None or not (home / "bin" / "spark-submit").is_file():
+        return None
+    return home if not other or Path(other).resolve() == home.resolve() else None
 
+
+def _is_plain(home: Path, conf: Mapping[str, str]) -> bool:
+    """Nothing is there that only the script reads: no settings beside Spark, no variables, options that are words."""
     options = conf.get(_JAVA, "")
     return (
         importlib.metadata.version("pyspark").startswith(KNOWN_SPARK)
-        and home.resolve() == Path(pyspark.__file__).parent.resolve()
         and not (home / "conf").exists()
         and not any(os.environ.get(name) for name in _READ_BY_SCRIPT)
         and not any(name in conf for name in _SETTINGS_OF_SCRIPT)

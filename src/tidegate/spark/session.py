@@ -140,21 +140,23 @@ def _jvm_environment(log_dir: Path) -> dict[str, str]:
 
 
 def _connect(conf: Mapping[str, str], log: IO[bytes], environment: Mapping[str, str]) -> SparkSession:
-    # The import alone takes half a second, and commands that only read metadata must not pay for it.
-    from pyspark.sql import SparkSession
+    def open_session() -> SparkSession:
+        from pyspark.sql import SparkSession  # only here: commands that only read metadata must not pay for it
 
-    builder = SparkSession.builder
-    for key, value in conf.items():
-        builder = builder.config(key, value)
+        builder = SparkSession.builder
+        for key, value in conf.items():
+            builder = builder.config(key, value)
+        return builder.getOrCreate()
+
     if is_connected():
-        return in_thread(builder.getOrCreate)
+        return in_thread(open_session)
     forget_spark()
     os.environ[_LOG_SECRETS] = log_pattern() or "NOTHING_IS_SECRET"
     try:
         jvm = start_jvm(conf, log, environment)
     finally:
         del os.environ[_LOG_SECRETS]
-    return jvm.connect(builder.getOrCreate)
+    return jvm.connect(open_session)
 
 
 def _conf(
