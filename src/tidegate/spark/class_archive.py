@@ -24,7 +24,7 @@ __all__ = ["SPARES_ARCHIVE", "class_archive", "ensure_class_archive"]
 
 SPARES_ARCHIVE = "TIDEGATE_NO_CLASS_ARCHIVE"
 _WARMUP = ("tidegate.operations.class_warmup", 2)
-"""The module that uses Spark for the archive, and a number that grows when an archive made before is worth replacing."""
+"""The module that uses Spark for it, and a number that grows when archives made before are worth replacing."""
 _WARMUP_SECONDS = 180
 _MAX_ARCHIVES = 3
 
