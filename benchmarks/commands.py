@@ -249,7 +249,7 @@ def command_targets(times: CommandTimes) -> list[Target]:
         for side in ("cold", "warm"):
             for rows in median.sizes:
                 case = CommandCase(rows, scenario.name, side)
-                about = f"{scenario.about}, {side}, {rows // 1_000_000} M rows"
+                about = f"{scenario.about}, {side}, {rows:,} rows"
                 sizes, limit = _RATIOS.get((scenario.name, side), ((), 0.0))
                 ratio, seconds = median.ratio(case), median.seconds(case)
                 if rows in sizes and ratio is not None:

@@ -38,11 +38,11 @@ def test_a_ratio_is_that_of_a_round() -> None:
 
 def test_targets_are_those_of_what_was_measured() -> None:
     assert [(target.about, target.met) for target in command_targets(TIMES)] == [
-        ("first run, cold, 1 M rows, against the plain script", False),
-        ("nothing changed, cold, 1 M rows, against the plain script", True),
-        ("nothing changed, cold, 1 M rows, commands that started a JVM", True),
-        ("`tidegate preview` of a table, cold, 1 M rows", True),
-        ("`tidegate preview` of a table, cold, 1 M rows, commands that started a JVM", False),
+        ("first run, cold, 1,000,000 rows, against the plain script", False),
+        ("nothing changed, cold, 1,000,000 rows, against the plain script", True),
+        ("nothing changed, cold, 1,000,000 rows, commands that started a JVM", True),
+        ("`tidegate preview` of a table, cold, 1,000,000 rows", True),
+        ("`tidegate preview` of a table, cold, 1,000,000 rows, commands that started a JVM", False),
     ]
 
 
