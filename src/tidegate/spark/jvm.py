@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import socket
 import struct
 import subprocess
 import sys
@@ -31,6 +32,9 @@ GATEWAY_VARIABLES = ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET")
 """How PySpark finds a running JVM. Set only while it connects: a process that has them can use the JVM."""
 
 _POLL_SECONDS = 0.05
+_AUTHENTICATE = "A"
+"""The command of Py4J's protocol that each connection begins with."""
+
 _running: list[Jvm] = []
 
 
@@ -39,7 +43,11 @@ class Jvm:
 
     def __init__(self, process: subprocess.Popen[bytes], folder: Path) -> None:
         self.process = process
+        self.ended_because: str | None = None
+        """Where `end` was given a reason."""
+
         self._folder = folder
+        self._gateway = ("", "")
 
     @property
     def alive(self) -> bool:
@@ -60,9 +68,9 @@ class Jvm:
     def _connect(self, open_session: Callable[[], SparkSession]) -> SparkSession:
         from pyspark import SparkContext  # while the JVM starts
 
-        gateway = self._wait_for_gateway()
+        self._gateway = self._wait_for_gateway()
         shutil.rmtree(self._folder, ignore_errors=True)
-        with _environment(dict(zip(GATEWAY_VARIABLES, gateway, strict=True))):
+        with _environment(dict(zip(GATEWAY_VARIABLES, self._gateway, strict=True))):
             SparkContext._ensure_initialized()
         session = open_session()
         # It would print a traceback when the JVM that sends it the counters of Python functions ends before it.
@@ -81,6 +89,16 @@ class Jvm:
         port, length = struct.unpack("!ii", content[:8])
         return str(port), content[8 : 8 + length].decode()
 
+    def answers(self, seconds: float) -> bool:
+        """Whether it accepts a connection within this time, and greets on it."""
+        port, secret = self._gateway
+        try:
+            with socket.create_connection(("127.0.0.1", int(port)), timeout=seconds) as connection:
+                connection.sendall(f"{_AUTHENTICATE}\n{secret}\n".encode())
+                return connection.recv(1) != b""
+        except OSError:
+            return False
+
     def dies_within(self, seconds: float) -> bool:
         try:
             self.process.wait(seconds)
@@ -94,8 +112,9 @@ class Jvm:
         self.process.stdin.close()
         self.process.wait()
 
-    def end(self) -> None:
+    def end(self, because: str | None = None) -> None:
         """End it with all processes that it started, and wait for that."""
+        self.ended_because = because
         processes.end(self.process)
         shutil.rmtree(self._folder, ignore_errors=True)
 

@@ -19,6 +19,7 @@ from tidegate.spark.jars import Jar, ensure_jars
 from tidegate.spark.java import find_java
 from tidegate.spark.java_options import java_options
 from tidegate.spark.jvm import forget_spark, in_thread, is_connected, running_jvm, start_jvm
+from tidegate.spark.jvm_watch import start_watching
 from tidegate.spark.project_jars import connection_jars
 from tidegate.spark.s3a import s3a_conf, uses_s3
 from tidegate.spark.starting import NOT_STARTED, STARTED, STARTING
@@ -156,7 +157,9 @@ def _connect(conf: Mapping[str, str], log: IO[bytes], environment: Mapping[str, 
         jvm = start_jvm(conf, log, environment)
     finally:
         del os.environ[_LOG_SECRETS]
-    return jvm.connect(open_session)
+    session = jvm.connect(open_session)
+    start_watching(jvm, session.sparkContext)
+    return session
 
 
 def _conf(

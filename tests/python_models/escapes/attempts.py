@@ -15,6 +15,7 @@ from tests.python_models.escapes.programs import EscapeProgram
 from tidegate.compiler.compiled import DiagnosticSeverity
 from tidegate.compiler.project_compiler import compile_project
 from tidegate.project.loading import load_project
+from tidegate.spark.session import open_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -96,6 +97,7 @@ class PlantedShop:
                 (self.folder.root / path).unlink()
         self.folder.events.clear()
         result = self.folder.run("gold.*", full_refresh=True)
+        self.folder.spark = open_spark(self.folder.settings)  # one that took all memory may have cost the former
         models = {one.model: one for one in result.materializations}
         bystander = models["gold.bystander"]
         assert bystander.status == "completed", f"{bystander.error} {result.error}"

@@ -159,6 +159,8 @@ class SparkBuilder:
 
     @property
     def why(self) -> str:
+        if self._jvm is not None and self._jvm.ended_because:
+            return self._jvm.ended_because
         code = self._jvm.process.returncode if self._jvm is not None else None
         if code == _OUT_OF_MEMORY:
             return "out of memory"
