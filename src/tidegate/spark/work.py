@@ -6,8 +6,8 @@ from enum import StrEnum
 
 __all__ = ["Work", "work_of"]
 
-_MOST_BYTES = 64 << 20
-_MOST_SECONDS = 10.0
+_MOST_BYTES = 1 << 30
+_MOST_SECONDS = 60.0
 
 
 class Work(StrEnum):
