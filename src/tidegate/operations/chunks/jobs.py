@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 from tidegate.chunks.chunk_bronze import chunk_tasks, do_chunk_task, result_of
 from tidegate.chunks.chunk_file import ChunkedFile, ChunkProgress
 from tidegate.chunks.chunk_project import chunk_project
+from tidegate.chunks.layout import CHUNKED
 from tidegate.chunks.process_bronze import ProcessedRun, ProcessProgress, pending_tasks, process_tasks
 from tidegate.chunks.source_files import UnclaimedFile
 from tidegate.errors import RawFileError, RunCancelledError, StorageError, TidegateError
 from tidegate.operations.workspace import Workspace
+from tidegate.spark.work import work_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -110,7 +112,8 @@ def process(
     def session() -> SparkSession:
         from tidegate.spark.session import open_spark
 
-        return open_spark(workspace.settings, notify, spark)
+        sizes = [file.size for name in project.sources(source) for file in project.storage.list(f"{CHUNKED}/{name}")]
+        return open_spark(workspace.settings, notify, spark, work_of(sum(sizes)))
 
     for name in project.sources(source):
         tasks = pending_tasks(project, name, result.warnings)
