@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from tidegate.checks.check_values import Check
@@ -171,12 +170,6 @@ class PointerTableWork:
         self._builder.answered += [(self._name, check.name) for check in checks]
         return tuple(self._builder.result(self._name, check) for check in checks)
 
-    def set_progress(self, progress: Progress, others: Mapping[str, str] = MappingProxyType({})) -> None:
-        pointer = self._run.lake.pointer(self._table)
-        assert pointer is not None
-        properties = {PROGRESS_PROPERTY: progress.to_json(), **others}
-        self._run.lake.restore(self._table, written(pointer, self._place(), properties=properties))
-
     def _write(self, facts: ModelPlan, sql: str) -> WriteOutcome:
         run = self._run
         is_view = self._model.model.settings.materialized is Materialized.VIEW
@@ -199,7 +192,7 @@ class PointerTableWork:
         zones = take_files(files, {}, facts.inputs, root, metadata.table_location, run.run_id, run.started_at)
         recorded = bronze_properties(self._model.model.stage, metadata, files, facts.inputs, root, rows, rebuilt=False)
         fault("before_progress", self._table)
-        self.set_progress(self._progress(facts, zones), recorded)
+        run.lake.set_progress(self._table, self._progress(facts, zones), recorded)
         fault("after_progress", self._table)
         return WriteOutcome(rows if changed else 0, 0, changed=changed, rows_quarantined=refused)
 

@@ -54,8 +54,10 @@ def test_tables_rows_lineage_and_views_go_from_a_branch_to_main(lake: BranchCata
         " WHEN MATCHED THEN UPDATE SET t.v = s.v WHEN NOT MATCHED THEN INSERT *"
     )
     lake.heartbeat("run-1")  # in nobody's way
+    lake.set_properties("run-1", ORDERS, {"tidegate.test": "set"})
     branch.sql("DELETE FROM shop.silver.orders WHERE id = 1")
     branch.sql("CREATE VIEW shop.gold.big AS SELECT id FROM shop.silver.orders WHERE id > 2")
+    lake.set_properties("run-1", BIG, {"tidegate.test": "set"})
     assert (ids(branch), ids(branch, BIG)) == ([2, 3, 4], [3, 4])
     assert lake.head() == {}
 
@@ -76,6 +78,7 @@ def test_tables_rows_lineage_and_views_go_from_a_branch_to_main(lake: BranchCata
     assert found is not None
     assert (found, found.format_version, found.total_records) == (table, 3, 3)
     assert found.properties["gc.enabled"] == "false"
+    assert found.properties["tidegate.test"] == view.properties["tidegate.test"] == "set"
 
     second = on("run-2")
     second.sql("INSERT INTO shop.silver.orders VALUES (5, 'e')")

@@ -21,7 +21,7 @@ from tidegate.chunks.table_batch import BatchOutcome, TableBatch, Transaction
 from tidegate.chunks.table_schema import adapt_table, create_sql, key_columns, partition_column
 from tidegate.faults import fault
 from tidegate.lake import MAIN, BranchCatalog, BranchView
-from tidegate.names import TableName, literal
+from tidegate.names import TableName
 from tidegate.spark.session import child_session
 from tidegate.write.drift import aligned_values
 from tidegate.write.spark_sql import null_safe_join
@@ -61,7 +61,7 @@ class IcebergTable:
             outcome = self._write(session, BranchView(self._catalog, branch), batch)
             latest = dict([*batches.items(), (str(transaction.version), transaction.content)][-_MOST_BATCHES:])
             recorded = json.dumps(dict([*loads.items(), (transaction.application, latest)][-_MOST_LOADS:]))
-            session.sql(f"ALTER TABLE {self._table.quoted} SET TBLPROPERTIES ('{_LOADS}' = {literal(recorded)})")
+            self._catalog.set_properties(branch, self._table, {_LOADS: recorded})
             self._catalog.publish(branch, [self._table])
             return outcome
         finally:

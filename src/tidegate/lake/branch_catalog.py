@@ -121,6 +121,12 @@ class BranchCatalog(Protocol):
     def restore(self, branch: str, table: TableName, pointer: Pointer | None) -> None:
         """Restore one table of the branch to a pointer it had before (None: it did not exist)."""
 
+    def set_properties(self, branch: str, table: TableName, properties: Mapping[str, str]) -> None:
+        """Add properties to a table or view of the branch, in one commit that changes no row and needs no engine.
+
+        Repeated upon whatever another writer commits meanwhile.
+        """
+
     def create_namespace(self, branch: str, table: TableName) -> None:
         """Create the table's namespace on the branch if it is missing. Models call this concurrently."""
 

@@ -80,6 +80,9 @@ class BranchOrMain:
     def restore(self, branch: str, table: TableName, pointer: Pointer | None) -> None:
         self._catalog.restore(self._actual(branch), table, pointer)
 
+    def set_properties(self, branch: str, table: TableName, properties: Mapping[str, str]) -> None:
+        self._catalog.set_properties(self._actual(branch), table, properties)
+
     def create_namespace(self, branch: str, table: TableName) -> None:
         self._catalog.create_namespace(self._actual(branch), table)
 

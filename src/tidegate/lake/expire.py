@@ -6,24 +6,16 @@ one branch and would delete files that another branch still reads.
 
 from __future__ import annotations
 
-import json
-import re
-import uuid
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from tidegate.errors import LakeError, LakeUnavailableError
-from tidegate.lake.branch_catalog import Pointer, PointerKind
-from tidegate.lake.metadata import TableMetadata, load_json, local_path, read_metadata
-from tidegate.storage.atomic_files import write_atomically
+from tidegate.lake.branch_catalog import Pointer
+from tidegate.lake.metadata import TableMetadata, load_json, read_metadata
+from tidegate.lake.next_metadata import write_next
 
 __all__ = ["Expired", "expire_snapshots", "expired_snapshots"]
-
-_MAX_LOG_PROPERTY = "write.metadata.previous-versions-max"
-_MAX_LOG_DEFAULT = 100
-_VERSION = re.compile(r"v?(\d+)[-.].*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +57,7 @@ def expire_snapshots(
     if not removed:
         return None
     data = _without(load_json(pointer.location), frozenset(removed))
-    # The time of the last update stays: Iceberg refuses a table whose log is ahead of its own clock.
-    log = [*data.get("metadata-log", ()), {"timestamp-ms": data["last-updated-ms"], "metadata-file": pointer.location}]
-    data["metadata-log"] = log[-_log_size(table.properties) :]
-    location = _next_location(pointer.location)
-    try:
-        write_atomically(local_path(location), json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode())
-    except OSError as error:
-        raise LakeUnavailableError(
-            f"the new metadata file cannot be written: {error.strerror or error}",
-            where=location,
-            remedy="check the disk's space and the folder's permissions; the table is as it was",
-        ) from error
-    return Expired(Pointer(PointerKind.TABLE, location), removed)
+    return Expired(write_next(pointer, data), removed)
 
 
 def _without(data: dict[str, Any], removed: frozenset[int]) -> dict[str, Any]:
@@ -90,18 +70,3 @@ def _without(data: dict[str, Any], removed: frozenset[int]) -> dict[str, Any]:
         if key in data:
             changed[key] = [item for item in data[key] if item["snapshot-id"] not in removed]
     return data | changed
-
-
-def _log_size(properties: Mapping[str, str]) -> int:
-    value = properties.get(_MAX_LOG_PROPERTY, "")
-    return max(1, int(value)) if value.isdigit() else _MAX_LOG_DEFAULT
-
-
-def _next_location(location: str) -> str:
-    folder, _, name = location.rpartition("/")
-    version = _VERSION.fullmatch(name)
-    if version is None:
-        raise LakeError(
-            f"the metadata file '{name}' has no version number, so its snapshots cannot be expired", where=location
-        )
-    return f"{folder}/{int(version[1]) + 1:05d}-{uuid.uuid4()}.metadata.json"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from types import MappingProxyType
 
 from tidegate.errors import LakeError
 from tidegate.lake.branch_catalog import BranchCatalog, Heads, Pointer
 from tidegate.lake.metadata import TableMetadata, ViewMetadata, read_metadata
-from tidegate.lake.progress import Progress
+from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
 from tidegate.names import TableName
 
 __all__ = ["BranchView", "PinnedView"]
@@ -47,6 +49,13 @@ class BranchView:
 
     def create_namespace(self, table: TableName) -> None:
         self.catalog.create_namespace(self.branch, table)
+
+    def set_progress(
+        self, table: TableName, progress: Progress, others: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        """In one commit with `others`, which are other properties of the table."""
+        properties = {PROGRESS_PROPERTY: progress.to_json(), **others}
+        self.catalog.set_properties(self.branch, table, properties)
 
     def restore(self, table: TableName, pointer: Pointer | None) -> None:
         self.catalog.restore(self.branch, table, pointer)

@@ -13,7 +13,6 @@ from tidegate.config import Settings
 from tidegate.errors import TidegateError
 from tidegate.lake.branch_catalog import BranchCatalog
 from tidegate.lake.metadata import TableMetadata
-from tidegate.lake.progress import Progress
 from tidegate.planner.decide import Decision
 from tidegate.planner.make_plan import ModelPlan
 from tidegate.project.landing_files import ZoneFile
@@ -71,9 +70,6 @@ class TableWork(Protocol):
 
     def answer(self, checks: Sequence[Check], before: TableMetadata | None) -> tuple[CheckResult, ...]:
         """A result for each check. `before`: the table that this run added rows to; None where all are this run's."""
-
-    def set_progress(self, progress: Progress) -> None:
-        """Change what the table records, and none of its rows."""
 
 
 class Builder(Protocol):

@@ -315,7 +315,7 @@ class _ModelBuild:
             others = checked_inputs(run, self.model, self.attempt.values)
             self.read = {**(self.read or {}), **others}
             fault("before_progress", self.table)
-            work.set_progress(replace(progress, checks=self.model.checks_digest, checked=others))
+            run.lake.set_progress(self.table, replace(progress, checks=self.model.checks_digest, checked=others))
             fault("after_progress", self.table)
         self.checked_again = True
         self._record_built()
@@ -331,8 +331,7 @@ class _ModelBuild:
         assert metadata.progress is not None
         root, location = run.settings.landing.root, metadata.table_location
         zones = take_files({}, {}, facts.inputs, root, location, metadata.progress.run_id, run.started_at)
-        with run.builder.open(self.attempt) as work:
-            work.set_progress(replace(metadata.progress, zones=zones))
+        run.lake.set_progress(self.table, replace(metadata.progress, zones=zones))
         self.checked_again = True
 
     @property

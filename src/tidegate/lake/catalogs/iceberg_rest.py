@@ -40,7 +40,7 @@ from tidegate.lake.catalogs.rest_updates import (
     view_requirements,
     view_updates,
 )
-from tidegate.lake.catalogs.spark_catalogs import catalog_settings
+from tidegate.lake.catalogs.spark_catalogs import catalog_settings, table_missing_error
 from tidegate.lake.metadata import load_json
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
 from tidegate.names import TableName
@@ -139,6 +139,24 @@ class RestCatalog(RelationalCatalog):
                 continue  # a server that does not check and commit in one step may accept a change and lose it
             return tuple(Change(table, before[table], pointer) for table, pointer in landed.items())
         raise AssertionError("unreachable")
+
+    def set_properties(self, branch: str, table: TableName, properties: Mapping[str, str]) -> None:
+        if branch != MAIN:
+            super().set_properties(branch, table, properties)
+            return
+        update = {"action": "set-properties", "updates": dict(properties)}
+        for _ in self._api.write_attempts(f"set properties of {table}"):
+            before = self._api.pointer(table)
+            if before is None:
+                raise table_missing_error(table, self._server.uri)
+            now, is_view = self._load(before.location), before.kind is PointerKind.VIEW
+            identity = "view" if is_view else "table"
+            same = {"type": f"assert-{identity}-uuid", "uuid": now[f"{identity}-uuid"]}
+            try:
+                self._api.commit(Commit(table, [same], [update]), before.kind)
+                return
+            except (MovedError, UnansweredError):
+                continue
 
     def check_warehouse(self) -> None:
         raise LakeError(f"unused files are not deleted: {_NO_SWEEP}", where=str(self.warehouse))

@@ -52,8 +52,10 @@ from tidegate.lake.catalogs.spark_catalogs import (
     branch_missing_error,
     catalog_settings,
     spark_catalog,
+    table_missing_error,
 )
 from tidegate.lake.metadata import load_json
+from tidegate.lake.next_metadata import with_properties
 from tidegate.lake.warehouse import claim_warehouse
 from tidegate.names import TableName
 
@@ -200,6 +202,17 @@ class NessieCatalog:
             return [*namespaces_for(tree, [key]), *steps] if steps and content else steps
 
         self._on_branch(branch, [key, *_namespaces_of([key])], f"tidegate: restore {table}", operations)
+
+    def set_properties(self, branch: str, table: TableName, properties: Mapping[str, str]) -> None:
+        key = key_of(table)
+
+        def operations(tree: Tree) -> Sequence[Operation]:
+            before = pointer_of(tree.contents.get(key))
+            if before is None:
+                raise table_missing_error(table, self._server.uri)
+            return place(tree, key, content_of(with_properties(before, properties), self._load))
+
+        self._on_branch(branch, [key], f"tidegate: properties of {table}", operations)
 
     def create_namespace(self, branch: str, table: TableName) -> None:
         above = _namespaces_of([key_of(table)])

@@ -30,7 +30,9 @@ from tidegate.lake.catalogs.spark_catalogs import (
     branch_missing_error,
     catalog_settings,
     spark_catalog,
+    table_missing_error,
 )
+from tidegate.lake.next_metadata import with_properties
 from tidegate.lake.warehouse import check_warehouse, claim_warehouse
 from tidegate.names import TableName
 
@@ -124,6 +126,18 @@ class RelationalCatalog(ABC):
     def restore(self, branch: str, table: TableName, pointer: Pointer | None) -> None:
         with self._database.write() as db:
             rows.set_pointers(db, self._catalog_name(db, branch), {table: pointer})
+
+    def set_properties(self, branch: str, table: TableName, properties: Mapping[str, str]) -> None:
+        while True:
+            before = self.pointer(branch, table)
+            if before is None:
+                raise table_missing_error(table, self._database.where)
+            after = with_properties(before, properties)
+            with self._database.write() as db:
+                catalog = self._catalog_name(db, branch)
+                if rows.pointers(db, catalog, [table]).get(table) == before:
+                    rows.set_pointers(db, catalog, {table: after})
+                    return
 
     def create_namespace(self, branch: str, table: TableName) -> None:
         with self._database.write() as db:

@@ -6,10 +6,18 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from tidegate.errors import BranchExistsError, BranchMissingError, LakeError
+from tidegate.errors import BranchExistsError, BranchMissingError, FailureKind, LakeError
 from tidegate.lake.branch_catalog import MAIN
+from tidegate.names import TableName
 
-__all__ = ["branch_catalog_name", "branch_exists_error", "branch_missing_error", "catalog_settings", "spark_catalog"]
+__all__ = [
+    "branch_catalog_name",
+    "branch_exists_error",
+    "branch_missing_error",
+    "catalog_settings",
+    "spark_catalog",
+    "table_missing_error",
+]
 
 _RULES = {
     "cache-enabled": "false",
@@ -54,6 +62,12 @@ def branch_exists_error(branch: str, where: str) -> BranchExistsError:
     return BranchExistsError(
         f"branch '{branch}' exists already", where=where, remedy="use another name or drop the branch"
     )
+
+
+def table_missing_error(table: TableName, where: str) -> LakeError:
+    error = LakeError(f"{table} is gone", where=where, remedy="another process dropped it meanwhile: run again")
+    error.kind = FailureKind.NOT_FOUND
+    return error
 
 
 def branch_missing_error(branch: str, where: str) -> BranchMissingError:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tidegate.compiler import bind
@@ -16,7 +15,7 @@ from tidegate.errors import FailureKind, QueryError, TidegateError
 from tidegate.faults import fault
 from tidegate.lake.branch_catalog import Pointer
 from tidegate.lake.metadata import TableMetadata
-from tidegate.lake.progress import PROGRESS_PROPERTY, Order, Progress, TableInput, ZoneInput
+from tidegate.lake.progress import Order, Progress, TableInput, ZoneInput
 from tidegate.names import TableName, quote
 from tidegate.planner.arrival_order import Arrival, by_arrival, keeps_order, order_after
 from tidegate.planner.decide import Decision, keeps_history
@@ -55,7 +54,6 @@ from tidegate.write import WriteOutcome, WriteRequest, write
 from tidegate.write.commits import partly_written
 from tidegate.write.quarantine_table import write_with_quarantine
 from tidegate.write.request import BadRecords, summed
-from tidegate.write.spark_sql import literal
 from tidegate.write.staging import for_few_rows
 from tidegate.write.touched_regions import write_region
 
@@ -66,7 +64,7 @@ if TYPE_CHECKING:
     from tidegate.python_models.function_views import FunctionViews
     from tidegate.quality.quarantine_marks import RefusedRows
 
-__all__ = ["TableBuild", "set_progress"]
+__all__ = ["TableBuild"]
 
 _OF_THE_PLACE = (
     FailureKind.AUTH_FAILED,
@@ -77,18 +75,6 @@ _OF_THE_PLACE = (
     FailureKind.TRANSIENT,
 )
 """Failures that another query would have too."""
-
-
-def set_progress(
-    session: SparkSession,
-    table: TableName,
-    progress: Progress,
-    others: Mapping[str, str] = MappingProxyType({}),
-    is_view: bool = False,
-) -> None:
-    properties = {PROGRESS_PROPERTY: progress.to_json(), **others}
-    pairs = ", ".join(f"{literal(name)} = {literal(value)}" for name, value in properties.items())
-    session.sql(f"ALTER {'VIEW' if is_view else 'TABLE'} {table.quoted} SET TBLPROPERTIES ({pairs})")
 
 
 class TableBuild:
@@ -404,7 +390,7 @@ class TableBuild:
     def _set_progress(self, outcome: WriteOutcome, zones: Mapping[str, ZoneInput]) -> None:
         progress = self._progress(outcome, zones)
         fault("before_progress", self.table)
-        set_progress(self.session, self.table, progress, outcome.properties)
+        self.run.lake.set_progress(self.table, progress, outcome.properties)
         fault("after_progress", self.table)
 
     def _progress(self, outcome: WriteOutcome, zones: Mapping[str, ZoneInput]) -> Progress:

@@ -19,7 +19,7 @@ from tidegate.quality.check_answers import redact_message
 from tidegate.results import CheckResult
 from tidegate.runs.build.check_runner import CheckRunner
 from tidegate.runs.build.contract_check import view_notes
-from tidegate.runs.build.table_build import TableBuild, set_progress
+from tidegate.runs.build.table_build import TableBuild
 from tidegate.runs.builder import ModelAttempt
 from tidegate.runs.reads import bound_query, checked_inputs, tables_read
 from tidegate.transform import QueryInputs, explain
@@ -69,10 +69,6 @@ class SparkTableWork:
         written = self._written(before) if before is not None and constrained else None
         runner = CheckRunner.of(self._run, self._run.lake, self._session, self._attempt.values, self._functions)
         return runner.answer(self._model, checks, written)
-
-    def set_progress(self, progress: Progress) -> None:
-        is_view = self._model.model.settings.materialized is Materialized.VIEW
-        set_progress(self._session, self._table, progress, is_view=is_view)
 
     def explained(self, error: Exception) -> ModelError:
         """A Spark exception as an error for the author of the query."""
