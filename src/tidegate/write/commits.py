@@ -15,6 +15,7 @@ from tidegate.lake.metadata import Snapshot
 from tidegate.lake.unfinished_writes import PARTIAL
 from tidegate.spark.session import temporary_conf
 from tidegate.write.request import WriteRequest
+from tidegate.write.write_columns import TableColumns, columns_in
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "TableBefore",
     "commit_since",
+    "existing_columns",
     "existing_rows",
     "partly_written",
     "refuse_mass_delete",
@@ -49,6 +51,12 @@ def existing_rows(request: WriteRequest) -> int:
     """Rows of the table now, from its metadata."""
     metadata = request.lake.table(request.table)
     return metadata.total_records if metadata else 0
+
+
+def existing_columns(request: WriteRequest) -> TableColumns:
+    """The columns of the table now, from its metadata; none where there is no table."""
+    metadata = request.lake.table(request.table)
+    return columns_in(metadata) if metadata else TableColumns(())
 
 
 def commit_since(request: WriteRequest, before: TableBefore) -> Snapshot | None:

@@ -12,11 +12,12 @@ from collections.abc import Iterable
 from tidegate.compiler.table_columns import IS_CURRENT
 from tidegate.contracts.ingestion import COMMIT_TIME, SEQUENCE
 from tidegate.errors import MassDeleteError
+from tidegate.write.commits import existing_columns
 from tidegate.write.drift import aligned
 from tidegate.write.request import DELETED, IS_DELETED, DeleteRequest, WriteRequest
 from tidegate.write.snapshot_deletes import GONE_AT, GONE_SEQUENCE, gone_for_good_sql, gone_sql, key_in_silver
 from tidegate.write.spark_sql import quote
-from tidegate.write.write_columns import TableColumn, TableColumns, columns_of
+from tidegate.write.write_columns import TableColumn, TableColumns
 
 __all__ = [
     "ORIGIN",
@@ -133,7 +134,7 @@ def refuse_deletes_of_rebuild(request: WriteRequest, keys: TableColumns) -> None
     deletion, table = request.deletion, request.table.quoted
     if deletion is None or deletion.present is None or request.allow_deletes or not request.lake.table(request.table):
         return
-    columns = columns_of(request.session.table(table))
+    columns = existing_columns(request)
     if any(key.name not in columns for key in keys):
         return
     is_live = quote(IS_CURRENT) if IS_CURRENT in columns else "true"

@@ -15,11 +15,11 @@ from tidegate.datatypes import BIGINT, DOUBLE, VOID
 from tidegate.errors import DriftRefusedError
 from tidegate.lake.metadata import TableMetadata
 from tidegate.widening import join_types
-from tidegate.write.commits import partly_written
+from tidegate.write.commits import existing_columns, partly_written
 from tidegate.write.replace_table import PartitionField, is_rebuilt, refuse_untyped, replace_table
 from tidegate.write.request import DriftChange, WriteOutcome, WriteRequest
 from tidegate.write.spark_sql import alterations, conversion, quote
-from tidegate.write.write_columns import TableColumn, TableColumns, columns_of
+from tidegate.write.write_columns import TableColumn, TableColumns
 
 __all__ = [
     "NARROWER_COLUMNS",
@@ -61,7 +61,7 @@ def compare_columns(request: WriteRequest, batch: TableColumns, bookkeeping: Col
 
     `bookkeeping` columns are the strategy's own; no query gives them.
     """
-    existing = columns_of(request.session.table(request.table.quoted)).without(bookkeeping)
+    existing = existing_columns(request).without(bookkeeping)
     reconciled = [_reconcile(column, batch.get(column.name)) for column in existing]
     added = [column for column in batch if column.name not in existing]
     hopeless = [(old, batch.get(old.name)) for old, new in zip(existing, reconciled, strict=True) if new is None]
@@ -93,7 +93,7 @@ def replacement_drift(request: WriteRequest, batch: TableColumns) -> tuple[Drift
     """What a replacement of the whole table does to its columns: it follows the query."""
     if request.lake.table(request.table) is None:
         return ()
-    existing = columns_of(request.session.table(request.table.quoted))
+    existing = existing_columns(request)
     changes = []
     for old in existing:
         new = batch.get(old.name)
@@ -111,7 +111,7 @@ def apply_drift(request: WriteRequest, drift: Drift, default_partitions: tuple[P
     if not drift.rewrites:
         return
     rewritten = {column.name: column for column in drift.rewrites}
-    columns = columns_of(request.session.table(request.table.quoted))
+    columns = existing_columns(request)
     after = TableColumns(tuple(rewritten.get(column.name, column) for column in columns))
     values = (
         f"{conversion(old.quoted, old.type, new.type)} AS {new.quoted}" for old, new in zip(columns, after, strict=True)
@@ -232,7 +232,7 @@ def narrower_columns(request: WriteRequest, batch: TableColumns) -> Mapping[str,
     if is_rebuilt(request) or request.settings.traits.replaces_table:
         return {}
     changes = {}
-    for column in columns_of(request.session.table(request.table.quoted)):
+    for column in existing_columns(request):
         result_column = batch.get(column.name)
         if (
             result_column is None

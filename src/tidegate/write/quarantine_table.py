@@ -43,7 +43,7 @@ from tidegate.quality.quarantine_marks import (
 from tidegate.spark.spark_errors import read_failure
 from tidegate.widening import join_types
 from tidegate.write import WriteOutcome, WriteRequest, write
-from tidegate.write.commits import existing_rows
+from tidegate.write.commits import existing_columns, existing_rows
 from tidegate.write.drift import aligned
 from tidegate.write.key_columns import key_columns
 from tidegate.write.quarantine_status import Replayed, is_not_replayed, mark_replayed, with_status
@@ -52,7 +52,7 @@ from tidegate.write.request import BadRecords
 from tidegate.write.spark_sql import null_safe_join
 from tidegate.write.staging import FEW_ROWS, in_written_order, persisted_view, staged_table
 from tidegate.write.strategies.time_interval import interval_condition
-from tidegate.write.write_columns import TableColumn, TableColumns, columns_of, result_columns
+from tidegate.write.write_columns import TableColumn, TableColumns, columns_in, columns_of, result_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -296,7 +296,7 @@ def _former_rows(request: WriteRequest, columns: TableColumns, relation: str) ->
     traits, setting = request.settings.traits, request.settings.traits.key_setting
     if setting is None or not traits.key_required or not request.complete or is_rebuilt(request):
         return None
-    keys, table = key_columns(request, columns, setting), columns_of(request.session.table(request.table.quoted))
+    keys, table = key_columns(request, columns, setting), existing_columns(request)
     types = [join_types(old.type, new.type) if (old := table.get(new.name)) else new.type for new in columns]
     joined = [TableColumn(column.name, kind) for column, kind in zip(columns, types, strict=True) if kind is not None]
     if len(joined) < len(columns) or any(key.name not in table for key in keys):
@@ -324,7 +324,7 @@ def _put_aside(request: WriteRequest, asides: Sequence[_Aside], quarantine: _Qua
     hint = "/*+ REPARTITION(1) */ " if refused <= FEW_ROWS else ""
     query = f"SELECT {hint}* FROM ({' UNION ALL '.join(f'SELECT {aside.selected}' for aside in asides)})"
     batch = columns_of(session.sql(query))
-    existing = columns_of(session.table(table.quoted)) if former is not None else batch
+    existing = columns_in(former) if former is not None else batch
     columns = batch if replaced else _joined(existing, batch)
     rows_before = 0 if former is None else former.total_records
     if former is not None and columns == existing and not refused and not (replaced and rows_before):

@@ -15,6 +15,7 @@ from tidegate.write.added_rows import added_rows
 from tidegate.write.commits import (
     TableBefore,
     commit_since,
+    existing_columns,
     existing_rows,
     partly_written,
     refuse_mass_delete,
@@ -35,7 +36,7 @@ from tidegate.write.staging import (
     result_view,
 )
 from tidegate.write.strategies.groups import replace_groups
-from tidegate.write.write_columns import TableColumn, TableColumns, columns_of, result_columns
+from tidegate.write.write_columns import TableColumn, TableColumns, result_columns
 
 __all__ = ["upsert_few", "write_region"]
 
@@ -177,7 +178,7 @@ def _put_back(request: WriteRequest, pointer: Pointer | None) -> None:
 
 def _drift(request: WriteRequest, columns: TableColumns) -> Drift | None:
     """None: the table's columns cannot take the result as they are."""
-    table = columns_of(request.session.table(request.table.quoted))
+    table = existing_columns(request)
     for column in columns:
         held = table.get(column.name)
         if held is None or join_types(held.type, column.type) != held.type:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from tidegate.datatypes import DataType, from_json
 from tidegate.errors import StrategyError
+from tidegate.lake.iceberg_types import relation_of
+from tidegate.lake.metadata import TableMetadata
 from tidegate.names import TableName, nearest
 from tidegate.widening import stored_type
 from tidegate.write.spark_sql import comparable, differ, quote, unquote
@@ -15,7 +17,7 @@ from tidegate.write.spark_sql import comparable, differ, quote, unquote
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["TableColumn", "TableColumns", "columns_of", "result_columns"]
+__all__ = ["TableColumn", "TableColumns", "columns_in", "columns_of", "result_columns"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,12 @@ class TableColumns:
 def columns_of(frame: DataFrame) -> TableColumns:
     fields: Sequence[Any] = frame.schema.jsonValue()["fields"]
     return TableColumns(tuple(TableColumn(field["name"], stored_type(from_json(field["type"]))) for field in fields))
+
+
+def columns_in(metadata: TableMetadata) -> TableColumns:
+    """Those of a table, without asking Spark."""
+    columns = relation_of(metadata.fields).columns
+    return TableColumns(tuple(TableColumn(column.name, column.type) for column in columns))
 
 
 def result_columns(table: TableName, frame: DataFrame) -> TableColumns:

@@ -18,11 +18,12 @@ from tidegate.quality import plain
 from tidegate.quality.check_answers import redact_row
 from tidegate.runs.build.row_diff_sql import AFTER, BEFORE, KIND, matched_rows, pair_columns
 from tidegate.write import WriteRequest
+from tidegate.write.commits import existing_columns
 from tidegate.write.drift import aligned
 from tidegate.write.key_columns import deduplicated_rows, key_columns
 from tidegate.write.observed_rows import content_of
 from tidegate.write.staging import RESULT, result_view
-from tidegate.write.write_columns import TableColumns, columns_of, result_columns
+from tidegate.write.write_columns import TableColumns, result_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -78,7 +79,7 @@ def verification_due(requested: bool, every: int | None, deltas: int) -> bool:
 def verify(request: WriteRequest, limit: int = 5) -> Verified:
     """Compare the table with the full result. `request` is the one that would write that result."""
     columns = result_columns(request.table, request.result)
-    table = columns_of(request.session.table(request.table.quoted))
+    table = existing_columns(request)
     # A column that the query no longer returns stays for a while; a full build does not have it.
     compared = TableColumns(tuple(column for column in table if column.name in columns))
     with result_view(request):

@@ -9,7 +9,14 @@ from tidegate.contracts.ingestion import COMMIT_TIME, SEQUENCE
 from tidegate.datatypes import BOOLEAN, TIMESTAMP
 from tidegate.errors import StrategyError
 from tidegate.faults import fault
-from tidegate.write.commits import commit_since, existing_rows, partly_written, row_key_recorded, table_before
+from tidegate.write.commits import (
+    commit_since,
+    existing_columns,
+    existing_rows,
+    partly_written,
+    row_key_recorded,
+    table_before,
+)
 from tidegate.write.delete_events import (
     ORIGIN,
     events_sql,
@@ -28,7 +35,7 @@ from tidegate.write.request import DELETED, DELETED_AT, IS_DELETED, DeletionCoun
 from tidegate.write.snapshot_deletes import without_doubtful_snapshots
 from tidegate.write.spark_sql import any_of, quote, timestamp
 from tidegate.write.staging import RESULT, staged_table
-from tidegate.write.write_columns import TableColumn, TableColumns, columns_of
+from tidegate.write.write_columns import TableColumn, TableColumns
 
 __all__ = ["write_current_state"]
 
@@ -104,7 +111,7 @@ class _State:
         """A query for the live keys of the table as it is; None: there is no table."""
         if self.request.lake.table(self.request.table) is None:
             return None
-        columns = columns_of(self.request.session.table(self.request.table.quoted))
+        columns = existing_columns(self.request)
         # A table that is about to be rebuilt may have had another key.
         selected = self.keys.sql() if all(name in columns for name in self.keys.names) else "1 AS n"
         where = f" WHERE NOT coalesce({quote(IS_DELETED)}, false)" if IS_DELETED in columns else ""
