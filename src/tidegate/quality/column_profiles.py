@@ -122,15 +122,16 @@ class Survey:
     aggregate: str
     exact: str | None = None
 
-    def marked(self, relation: str, beside: Sequence[str] = ()) -> str:
-        """The query for rows with their marks, and with what else is to stand `beside` them."""
+    @property
+    def marked(self) -> tuple[str, ...]:
+        """What to select of rows with the steps beside them, to have the marks there instead."""
         every = f"* EXCEPT ({', '.join(map(_name, self.steps))})" if self.steps else "*"
-        computed = f"SELECT {', '.join(['*', *self.steps])} FROM {relation}"
-        return f"SELECT {', '.join([every, *self.marks, *beside])} FROM ({computed})"
+        return every, *self.marks
 
     def over(self, relation: str) -> str:
         """A query of one row and one column."""
-        return f"SELECT {self.aggregate} AS profile FROM ({self.marked(relation)})"
+        computed = f"SELECT {', '.join(['*', *self.steps])} FROM {relation}"
+        return f"SELECT {self.aggregate} AS profile FROM (SELECT {', '.join(self.marked)} FROM ({computed}))"
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -218,9 +218,8 @@ def local_cores(master: str) -> int:
 def child_session(root: SparkSession, conf: Mapping[str, str], catalog: str) -> SparkSession:
     """A session of its own whose current catalog is `catalog`. It inherits nothing that was set at run time."""
     session = root.newSession()
-    for key, value in conf.items():
+    for key, value in {**conf, "spark.sql.defaultCatalog": catalog}.items():
         session.conf.set(key, value)
-    session.sql(f"USE `{catalog}`")
     return session
 
 

@@ -19,7 +19,6 @@ from tidegate.write.request import (
     WriteRequest,
 )
 from tidegate.write.spark_sql import quote
-from tidegate.write.staging import result_view
 from tidegate.write.strategies.append_only import write_append_only
 from tidegate.write.strategies.current_state import write_current_state
 from tidegate.write.strategies.full_refresh import write_full_refresh
@@ -63,11 +62,10 @@ def write(request: WriteRequest) -> WriteOutcome:
     request = _without_unused_signals(request)
     columns = result_columns(request.table, request.result).without((DELETED,))
     try:
-        with result_view(request):
-            narrower = narrower_columns(request, columns)
-            request.stamp()
-            outcome = WRITERS[request.settings.strategy](request, columns)
-            return with_narrower(replace(outcome, counted=request.observed.counted), request, narrower)
+        narrower = narrower_columns(request, columns)
+        request.stamp()
+        outcome = WRITERS[request.settings.strategy](request, columns)
+        return with_narrower(replace(outcome, counted=request.observed.counted), request, narrower)
     except BaseException:
         if request.lake.pointer(request.table) != before:
             request.lake.restore(request.table, before)

@@ -6,7 +6,6 @@ which are summed: duplicates count, order does not. The profile is column by col
 
 from __future__ import annotations
 
-import itertools
 import json
 import threading
 from collections.abc import Mapping
@@ -23,12 +22,12 @@ from tidegate.write.spark_sql import comparable, negative_zero
 from tidegate.write.write_columns import TableColumns
 
 if TYPE_CHECKING:
-    from pyspark.sql import Observation, Row, SparkSession
+    from pyspark.sql import DataFrame, Observation, Row, SparkSession
 
 __all__ = [
     "CONTENT_PROPERTY",
     "HASHES",
-    "ObservedQuery",
+    "ObservedRows",
     "RowsDigest",
     "batch_scope",
     "content_of",
@@ -46,8 +45,6 @@ __all__ = [
 
 CONTENT_PROPERTY = "tidegate.content"
 
-_VIEW = "__tidegate_watched"
-_COUNTED = itertools.count()
 HASHES = ("__tidegate_hash1", "__tidegate_hash2")
 _COLUMNS_PER_MASK = 60
 _PATIENCE_SECONDS = 10.0
@@ -64,8 +61,8 @@ class RowsDigest:
     second: int = 0
 
 
-class ObservedQuery:
-    """A query whose rows are digested and profiled while a statement runs it.
+class ObservedRows:
+    """Rows that are digested and profiled while a statement writes them.
 
     `hashed` False: no digest is needed. `looked_at`: the columns to profile. `hidden`: those, in lower case, whose
     values are not read. `many`: so many rows are expected that not each is read; Iceberg's metrics are used instead.
@@ -85,24 +82,25 @@ class ObservedQuery:
         self._hashed = hashed
         self._survey = survey_of(looked_at, hidden, many=many)
         self._idle = not hashed and not len(looked_at)
-        self._view = f"{_VIEW}{next(_COUNTED)}"
         self._observation: Observation | None = None
         self._sums: Mapping[str, Any] | None = None
 
-    def sql(self, query: str) -> str:
-        """The query to run in place of `query`, once: what samples it first, as a sort above it does, counts twice."""
+    def of(self, rows: DataFrame) -> DataFrame:
+        """The rows to write in place of `rows`, once: what samples them first, as a sort above them does, counts twice.
+
+        Through `writeTo`: in a Connect session nothing is observed of a view.
+        """
         if self._idle:
-            return query
+            return rows
         from pyspark.sql import Observation
         from pyspark.sql import functions as f
 
         self._observation = Observation()
         beside = hash_columns(self._columns) if self._hashed else ()
-        rows = self._session.sql(self._survey.marked(f"({query})", beside))
+        marked = rows.selectExpr("*", *self._survey.steps).selectExpr(*self._survey.marked, *beside)
         sums = {"rows": "count(1)", "profile": self._survey.aggregate, **(_sums() if self._hashed else {})}
-        observed = rows.observe(self._observation, *(f.expr(sql).alias(name) for name, sql in sums.items()))
-        observed.drop(*HASHES, *self._survey.names).createOrReplaceTempView(self._view)
-        return f"SELECT * FROM {self._view}"
+        observed = marked.observe(self._observation, *(f.expr(sql).alias(name) for name, sql in sums.items()))
+        return observed.drop(*HASHES, *self._survey.names)
 
     def content(self, rows: int) -> RowsDigest | None:
         """None where it is not known: a part of the query that ran again was counted again, so `rows` must agree."""
@@ -121,7 +119,6 @@ class ObservedQuery:
     def _sums_of(self, rows: int) -> Mapping[str, Any] | None:
         if self._sums is None:
             self._sums = (observed_values(self._observation) if self._observation else None) or {}
-            self._session.catalog.dropTempView(self._view)
         return self._sums if self._sums.get("rows") == rows else None
 
 
@@ -224,19 +221,19 @@ _MANY = 200_000
 """From this number of expected rows on, Iceberg's metrics are cheaper than reading each row."""
 
 
-def observe(request: WriteRequest, columns: TableColumns, hashed: bool = False) -> ObservedQuery:
+def observe(request: WriteRequest, columns: TableColumns, hashed: bool = False) -> ObservedRows:
     """For a statement that writes rows of these columns to a table that has no others."""
     looked_at = columns if request.profiled else TableColumns(())
-    return ObservedQuery(request.session, columns, looked_at, hashed, request.hidden, many=_are_many(request))
+    return ObservedRows(request.session, columns, looked_at, hashed, request.hidden, many=_are_many(request))
 
 
-def observe_added(request: WriteRequest, columns: TableColumns) -> ObservedQuery | None:
+def observe_added(request: WriteRequest, columns: TableColumns) -> ObservedRows | None:
     """For a statement that adds rows to the table. None: Spark would compute them twice, to sort them; or there may be
     many, and Iceberg has no metrics of just the added files."""
     table = request.lake.table(request.table)
     if not request.profiled or (table is not None and table.sort_fields) or request.expected_rows > _MANY:
         return None
-    return ObservedQuery(request.session, columns, columns, hashed=False, hidden=request.hidden)
+    return ObservedRows(request.session, columns, columns, hashed=False, hidden=request.hidden)
 
 
 def _are_many(request: WriteRequest) -> bool:
@@ -251,7 +248,7 @@ def batch_scope(request: WriteRequest) -> Scope:
 
 
 def record_profile(
-    request: WriteRequest, observed: ObservedQuery, rows: int, scope: Scope, columns: TableColumns, relation: str
+    request: WriteRequest, observed: ObservedRows, rows: int, scope: Scope, columns: TableColumns, relation: str
 ) -> None:
     """`rows`: how many the statement wrote. `relation` has them, and is read only where some were counted twice."""
     if not request.profiled:
@@ -263,7 +260,7 @@ def record_profile(
 
 
 def record_added_profile(
-    request: WriteRequest, observed: ObservedQuery | None, rows: int, columns: TableColumns, before: TableBefore
+    request: WriteRequest, observed: ObservedRows | None, rows: int, columns: TableColumns, before: TableBefore
 ) -> None:
     """The same for rows that were added to what the table had `before`."""
     if not request.profiled:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,17 +13,18 @@ from tidegate.lake.branch_catalog import PointerKind
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.write.commits import existing_rows
-from tidegate.write.observed_rows import ObservedQuery, observe, record_profile
+from tidegate.write.observed_rows import ObservedRows, observe, record_profile
 from tidegate.write.request import WriteRequest
 from tidegate.write.spark_sql import literal, unquote
 from tidegate.write.write_columns import TableColumn, TableColumns
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["PartitionField", "drop_other_kind", "is_rebuilt", "refuse_untyped", "replace_table", "write_view"]
 
 
+_UNSORTED, _ROWS = "__tidegate_unsorted", "__tidegate_rows"
 _TRANSFORM = re.compile(r"(year|month|day|hour)s?\s*\((.+)\)|(bucket|truncate|identity)\s*\((.+)\)", re.IGNORECASE)
 _WIDTH = re.compile(r"(?:(\d+)\s*,\s*(.+)|(.+?)\s*,\s*(\d+))")
 _SORT = re.compile(r"(.+?)(?:\s+(asc|desc))?(?:\s+nulls\s+(first|last))?", re.IGNORECASE)
@@ -55,12 +57,12 @@ def is_rebuilt(request: WriteRequest) -> bool:
 
 def replace_table(
     request: WriteRequest,
-    query: str,
+    query: str | DataFrame,
     columns: TableColumns,
     default_partitions: tuple[PartitionField, ...] = (),
-    observed: ObservedQuery | None = None,
+    observed: ObservedRows | None = None,
 ) -> int:
-    """CREATE OR REPLACE from a query, in one commit. Returns the number of rows. `columns` are the query's.
+    """CREATE OR REPLACE from rows, in one commit. Returns the number of rows. `columns` are theirs.
 
     `observed` also hashes what is written; the profile of the rows is taken in any case.
     """
@@ -71,24 +73,52 @@ def replace_table(
     drop_other_kind(request, PointerKind.TABLE)
     if request.lake.pointer(request.table) is None:
         request.lake.create_namespace(request.table)
-    clauses, properties, target = "", {}, request.table.quoted
-    if partitions:
-        clauses += f" PARTITIONED BY ({', '.join(field.sql for field in partitions)})"
-    if order:
-        # A sort order can only be given to a table that exists; the rows of this first write are sorted here.
-        query = f"SELECT * FROM ({query}) ORDER BY {', '.join([*(field.order_sql for field in partitions), *order])}"
+    rows = request.session.sql(query) if isinstance(query, str) else query
+    if partitions or order:
+        _write_laid_out(request, rows, observed, partitions, order)
+    else:
+        observed.of(rows).writeTo(request.table.quoted).using("iceberg").createOrReplace()
+    count = existing_rows(request)
+    record_profile(request, observed, count, "table", columns, request.table.quoted)
+    return count
+
+
+def _write_laid_out(
+    request: WriteRequest,
+    rows: DataFrame,
+    observed: ObservedRows,
+    partitions: Sequence[PartitionField],
+    order: Sequence[str],
+) -> None:
+    """In SQL, because PySpark's writer does not know all transforms and no order."""
+    session, target, clauses = request.session, request.table.quoted, ""
+    with ExitStack() as views:
+        if order:
+            # A sort order can only be given to a table that exists; the rows of this first write are sorted here.
+            terms = ", ".join([*(field.order_sql for field in partitions), *order])
+            rows = session.sql(
+                f"SELECT * FROM {views.enter_context(_named(request, rows, _UNSORTED))} ORDER BY {terms}"
+            )
         if partitions:
-            properties = {"write.distribution-mode": "none", "write.spark.fanout.enabled": "true"}
-    if properties:
-        clauses += f" TBLPROPERTIES ({', '.join(f'{literal(k)} = {literal(v)}' for k, v in properties.items())})"
-    request.session.sql(f"CREATE OR REPLACE TABLE {target} USING iceberg{clauses} AS {observed.sql(query)}")
+            clauses += f" PARTITIONED BY ({', '.join(field.sql for field in partitions)})"
+        if partitions and order:
+            clauses += " TBLPROPERTIES ('write.distribution-mode' = 'none', 'write.spark.fanout.enabled' = 'true')"
+        view = views.enter_context(_named(request, observed.of(rows), _ROWS))
+        session.sql(f"CREATE OR REPLACE TABLE {target} USING iceberg{clauses} AS SELECT * FROM {view}")
     if order:
-        request.session.sql(f"ALTER TABLE {target} WRITE ORDERED BY {', '.join(order)}")
-        if partitions:
-            request.session.sql(f"ALTER TABLE {target} UNSET TBLPROPERTIES ('write.spark.fanout.enabled')")
-    rows = existing_rows(request)
-    record_profile(request, observed, rows, "table", columns, target)
-    return rows
+        session.sql(f"ALTER TABLE {target} WRITE ORDERED BY {', '.join(order)}")
+    if partitions and order:
+        session.sql(f"ALTER TABLE {target} UNSET TBLPROPERTIES ('write.spark.fanout.enabled')")
+
+
+@contextmanager
+def _named(request: WriteRequest, rows: DataFrame, view: str) -> Iterator[str]:
+    rows.createOrReplaceTempView(view)
+    try:
+        yield view
+    finally:
+        with suppress(Exception):  # the session may be gone; the view goes with it
+            request.session.catalog.dropTempView(view)
 
 
 def drop_other_kind(request: WriteRequest, kind: PointerKind) -> None:

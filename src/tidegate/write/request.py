@@ -132,7 +132,7 @@ class WriteRequest:
     """One result for one table on one branch."""
 
     session: SparkSession
-    """The model's own child session, after USE <branch>: names leave out the catalog."""
+    """The model's own child session. Its current catalog is the branch, so names leave it out."""
 
     lake: BranchView
     table: TableName

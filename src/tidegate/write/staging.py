@@ -4,8 +4,9 @@ Spark persists, where a table would cost a commit."""
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from typing import TYPE_CHECKING
 
 from tidegate.errors import StrategyError
@@ -13,7 +14,7 @@ from tidegate.lake.unfinished_writes import STAGED
 from tidegate.names import TableName
 from tidegate.spark.session import temporary_conf
 from tidegate.write.observed_rows import batch_scope, observe, record_profile
-from tidegate.write.request import WriteRequest
+from tidegate.write.request import WriteOutcome, WriteRequest
 from tidegate.write.write_columns import TableColumns
 
 if TYPE_CHECKING:
@@ -29,8 +30,11 @@ __all__ = [
     "pinned_table",
     "result_view",
     "staged_table",
+    "with_result_view",
 ]
 
+
+Writer = Callable[[WriteRequest, TableColumns], WriteOutcome]
 
 RESULT = "__tidegate_result"
 """The model's result, as a temporary view of its own session."""
@@ -46,9 +50,20 @@ def result_view(request: WriteRequest) -> Iterator[None]:
             request.session.catalog.dropTempView(RESULT)
 
 
+def with_result_view(write: Writer) -> Writer:
+    """For a strategy whose queries name RESULT."""
+
+    @wraps(write)
+    def written(request: WriteRequest, columns: TableColumns) -> WriteOutcome:
+        with result_view(request):
+            return write(request, columns)
+
+    return written
+
+
 @contextmanager
 def staged_table(
-    request: WriteRequest, query: str, suffix: str = "staging", profiled: TableColumns | None = None
+    request: WriteRequest, query: str | DataFrame, suffix: str = "staging", profiled: TableColumns | None = None
 ) -> Iterator[TableName]:
     """The rows of a query in a table beside the target, which is dropped at the end whatever happens.
 
@@ -58,11 +73,10 @@ def staged_table(
     _refuse_foreign(request, table, suffix)
     request.lake.create_namespace(table)
     observed = observe(request, profiled) if profiled is not None else None
-    rows = observed.sql(query) if observed else query
+    rows = request.session.sql(query) if isinstance(query, str) else query
     try:
-        request.session.sql(
-            f"CREATE OR REPLACE TABLE {table.quoted} USING iceberg TBLPROPERTIES ('{STAGED}' = 'true') AS {rows}"
-        )
+        written = (observed.of(rows) if observed else rows).writeTo(table.quoted)
+        written.using("iceberg").tableProperty(STAGED, "true").createOrReplace()
         if observed is not None and profiled is not None:
             staged = request.lake.table(table)
             count = staged.total_records if staged else 0

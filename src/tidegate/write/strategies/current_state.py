@@ -34,7 +34,7 @@ from tidegate.write.replace_table import is_rebuilt, replace_table
 from tidegate.write.request import DELETED, DELETED_AT, IS_DELETED, DeletionCounts, WriteOutcome, WriteRequest
 from tidegate.write.snapshot_deletes import without_doubtful_snapshots
 from tidegate.write.spark_sql import any_of, quote, timestamp
-from tidegate.write.staging import RESULT, staged_table
+from tidegate.write.staging import RESULT, staged_table, with_result_view
 from tidegate.write.write_columns import TableColumn, TableColumns
 
 __all__ = ["write_current_state"]
@@ -118,6 +118,7 @@ class _State:
         return f"SELECT {selected} FROM {self.request.table.quoted}{where}"
 
 
+@with_result_view
 def write_current_state(request: WriteRequest, columns: TableColumns) -> WriteOutcome:
     """One MERGE with what changes: new keys, values that are newer and differ, deletes and returns of keys.
 

@@ -9,7 +9,6 @@ from tidegate.write.drift import replacement_drift
 from tidegate.write.observed_rows import RowsDigest, content_of, content_property, observe, recorded_content
 from tidegate.write.replace_table import replace_table
 from tidegate.write.request import WriteOutcome, WriteRequest
-from tidegate.write.staging import RESULT
 from tidegate.write.write_columns import TableColumns
 
 __all__ = ["write_full_refresh"]
@@ -19,7 +18,7 @@ def write_full_refresh(request: WriteRequest, columns: TableColumns) -> WriteOut
     pointer, before = request.lake.pointer(request.table), request.lake.table(request.table)
     drift = replacement_drift(request, columns)
     observed = observe(request, columns, hashed=request.has_readers)
-    rows = replace_table(request, f"SELECT * FROM {RESULT}", columns, observed=observed)
+    rows = replace_table(request, request.result, columns, observed=observed)
     if rows == 0 and request.settings.on_empty == "fail":
         raise EmptyResultError(
             "the result has no rows, and on_empty is fail",

@@ -13,7 +13,7 @@ from tidegate.write.observed_rows import HASHES, hash_columns, observe_added, re
 from tidegate.write.replace_table import is_rebuilt, replace_table
 from tidegate.write.request import WriteOutcome, WriteRequest
 from tidegate.write.spark_sql import null_safe_join
-from tidegate.write.staging import RESULT, persisted_view, pinned_table, staged_table
+from tidegate.write.staging import persisted_view, pinned_table, staged_table
 from tidegate.write.write_columns import TableColumns
 
 __all__ = ["replace_groups", "write_groups"]
@@ -31,10 +31,10 @@ def write_groups(request: WriteRequest, columns: TableColumns) -> WriteOutcome:
     drift = None if is_rebuilt(request) else compare_columns(request, columns)
     if drift is None or drift.rebuild:
         changes = drift.changes if drift else replacement_drift(request, columns)
-        written = replace_table(request, f"SELECT * FROM {RESULT}", columns)
+        written = replace_table(request, request.result, columns)
         check_keys(request, request.table.quoted, keys, unique=False, setting=setting)
         return WriteOutcome(written, 0, changed=True, drift=changes)
-    with staged_table(request, f"SELECT * FROM {RESULT}", profiled=columns) as staging:
+    with staged_table(request, request.result, profiled=columns) as staging:
         check_keys(request, staging.quoted, keys, unique=False, setting=setting)
         apply_drift(request, drift)
         return replace_groups(request, drift, columns, keys, staging.quoted)
@@ -107,9 +107,8 @@ def _delete_and_insert(
     if counts["deleted"] and counts["inserted"]:
         fault("between_commits", request.table)
     if counts["inserted"]:
-        rows = f"SELECT {drift.columns.sql()} FROM {batch} __r WHERE {concerned}"
-        rows = observed.sql(rows) if observed else rows
-        request.session.sql(f"INSERT INTO {request.table.quoted} ({drift.columns.sql()}) {rows}")
+        rows = request.session.sql(f"SELECT {drift.columns.sql()} FROM {batch} __r WHERE {concerned}")
+        (observed.of(rows) if observed else rows).writeTo(request.table.quoted).append()
         if profiled:
             record_added_profile(request, observed, counts["inserted"], drift.columns, before)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tidegate.names import TableName
 from tidegate.write.commits import commit_since, existing_rows, refuse_mass_delete, row_key_recorded, table_before
 from tidegate.write.drift import Drift, aligned, apply_drift, compare_columns, replacement_drift
@@ -9,9 +11,12 @@ from tidegate.write.key_columns import check_keys, deduplicated_rows, keeps_late
 from tidegate.write.replace_table import is_rebuilt, replace_table
 from tidegate.write.request import WriteOutcome, WriteRequest
 from tidegate.write.spark_sql import any_of
-from tidegate.write.staging import RESULT, staged_table
+from tidegate.write.staging import RESULT, result_view, staged_table
 from tidegate.write.touched_regions import upsert_few
 from tidegate.write.write_columns import TableColumns
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 __all__ = ["write_incremental"]
 
@@ -29,8 +34,15 @@ def write_incremental(request: WriteRequest, columns: TableColumns) -> WriteOutc
     keys = key_columns(request, columns)
     if request.settings.watermark_column:
         columns.require(request.settings.watermark_column, "watermark_column", request.table)
+    if not keeps_latest(request) and not request.arrival:
+        return _write(request, columns, keys, request.result)
+    with result_view(request):
+        rows = request.session.sql(deduplicated_rows(request, RESULT, columns, keys))
+        return _write(request, columns, keys, rows)
+
+
+def _write(request: WriteRequest, columns: TableColumns, keys: TableColumns, rows: DataFrame) -> WriteOutcome:
     latest = keeps_latest(request)
-    rows = deduplicated_rows(request, RESULT, columns, keys)
     drift = None if is_rebuilt(request) else compare_columns(request, columns)
     if drift is None or drift.rebuild:
         changes = drift.changes if drift else replacement_drift(request, columns)

@@ -14,7 +14,7 @@ from tidegate.write.key_columns import check_keys, keeps_latest, key_columns, ke
 from tidegate.write.replace_table import is_rebuilt, replace_table
 from tidegate.write.request import DeletionCounts, WriteOutcome, WriteRequest
 from tidegate.write.snapshot_deletes import without_doubtful_snapshots
-from tidegate.write.staging import RESULT, staged_table
+from tidegate.write.staging import RESULT, staged_table, with_result_view
 from tidegate.write.strategies.scd2_versions import (
     MOVES,
     OP,
@@ -31,6 +31,7 @@ __all__ = ["write_scd2"]
 _MOST_NAMED = 3
 
 
+@with_result_view
 def write_scd2(request: WriteRequest, columns: TableColumns) -> WriteOutcome:
     """Changed versions are closed and new ones opened, in one MERGE; a batch without changes changes nothing.
 

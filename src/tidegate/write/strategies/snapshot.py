@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from tidegate.errors import StrategyError
 from tidegate.write.commits import commit_since, existing_rows, table_before
-from tidegate.write.drift import Drift, aligned, apply_drift, compare_columns, replacement_drift
+from tidegate.write.drift import Drift, aligned_values, apply_drift, compare_columns, replacement_drift
 from tidegate.write.observed_rows import observe_added, record_added_profile
 from tidegate.write.replace_table import PartitionField, is_rebuilt, replace_table
 from tidegate.write.request import WriteOutcome, WriteRequest
-from tidegate.write.staging import RESULT, staged_table
+from tidegate.write.staging import staged_table
 from tidegate.write.strategies.groups import replace_groups
 from tidegate.write.write_columns import TableColumn, TableColumns
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 __all__ = ["write_snapshot"]
 
@@ -28,16 +32,16 @@ def write_snapshot(request: WriteRequest, columns: TableColumns) -> WriteOutcome
     layout = (PartitionField("identity", column),)
     if is_rebuilt(request):
         changes = replacement_drift(request, columns)
-        written = replace_table(request, f"SELECT * FROM {RESULT}", columns, layout)
+        written = replace_table(request, request.result, columns, layout)
         return WriteOutcome(written, 0, changed=True, drift=changes)
     drift = compare_columns(request, columns)
     by_partition = _is_partitioned_by(request, column)
     if by_partition and not drift.alters:
-        return _overwrite(request, drift, columns, RESULT)
-    with staged_table(request, f"SELECT * FROM {RESULT}", profiled=columns) as staging:
+        return _overwrite(request, drift, columns, request.result)
+    with staged_table(request, request.result, profiled=columns) as staging:
         apply_drift(request, drift, layout)
         if by_partition:
-            return _overwrite(request, drift, columns, staging.quoted)
+            return _overwrite(request, drift, columns, request.session.table(staging.quoted))
         # An overwrite by partition would delete rows of other values, or leave some: replace by value instead.
         return replace_groups(replace(request, complete=False), drift, columns, TableColumns((column,)), staging.quoted)
 
@@ -50,11 +54,11 @@ def _is_partitioned_by(request: WriteRequest, column: TableColumn) -> bool:
     return [(f["transform"], f["source-id"] in ids) for f in metadata.partition_fields] == [("identity", True)]
 
 
-def _overwrite(request: WriteRequest, drift: Drift, columns: TableColumns, source: str) -> WriteOutcome:
+def _overwrite(request: WriteRequest, drift: Drift, columns: TableColumns, source: DataFrame) -> WriteOutcome:
     before = table_before(request)
     observed = observe_added(request, drift.columns)
-    rows = f"SELECT {aligned(drift.columns, columns)} FROM {source}"
-    request.session.sql(observed.sql(rows) if observed else rows).writeTo(request.table.quoted).overwritePartitions()
+    rows = source.selectExpr(*aligned_values(drift.columns, columns))
+    (observed.of(rows) if observed else rows).writeTo(request.table.quoted).overwritePartitions()
     commit = commit_since(request, before)
     written = commit.count("added-records") if commit else 0
     record_added_profile(request, observed, written, drift.columns, before)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from tidegate.datatypes import DATE
 from tidegate.errors import StrategyError
 from tidegate.faults import fault
 from tidegate.write.commits import commit_since, existing_rows, partly_written, table_before
-from tidegate.write.drift import Drift, aligned, apply_drift, compare_columns, replacement_drift
+from tidegate.write.drift import Drift, aligned_values, apply_drift, compare_columns, replacement_drift
 from tidegate.write.observed_rows import observe_added, record_added_profile
 from tidegate.write.replace_table import PartitionField, is_rebuilt, replace_table
 from tidegate.write.request import WriteOutcome, WriteRequest
 from tidegate.write.spark_sql import timestamp
-from tidegate.write.staging import RESULT, staged_table
+from tidegate.write.staging import staged_table
 from tidegate.write.write_columns import TableColumn, TableColumns
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 __all__ = ["interval_condition", "write_time_interval"]
 
@@ -28,29 +32,31 @@ def write_time_interval(request: WriteRequest, columns: TableColumns) -> WriteOu
     layout = (PartitionField(_partitioning(request, column), column),)
     if is_rebuilt(request):
         changes = replacement_drift(request, columns)
-        written = replace_table(request, f"SELECT * FROM {RESULT} WHERE {inside}", columns, layout)
+        written = replace_table(request, request.result.where(inside), columns, layout)
         return WriteOutcome(written, 0, changed=True, drift=changes)
     drift = compare_columns(request, columns)
     if not drift.alters and _whole_partitions(request, column):
-        return _replace(request, drift, columns, RESULT, inside, at_once=True)
+        return _replace(request, drift, columns, request.result, inside, at_once=True)
     # The result is computed before the table is altered or loses rows: it may read the table itself.
-    with staged_table(request, f"SELECT * FROM {RESULT} WHERE {inside}") as staging:
+    with staged_table(request, request.result.where(inside)) as staging:
         apply_drift(request, drift, layout)
         at_once = _whole_partitions(request, column)
-        return _replace(request, drift, columns, staging.quoted, inside, at_once=at_once)
+        return _replace(request, drift, columns, request.session.table(staging.quoted), inside, at_once=at_once)
 
 
 def _replace(
-    request: WriteRequest, drift: Drift, columns: TableColumns, source: str, inside: str, *, at_once: bool
+    request: WriteRequest, drift: Drift, columns: TableColumns, source: DataFrame, inside: str, *, at_once: bool
 ) -> WriteOutcome:
     """One commit where the range consists of whole partitions; otherwise a DELETE, then an INSERT."""
+    from pyspark.sql import functions as f
+
     before = table_before(request)
     target = request.table.quoted
     observed = observe_added(request, drift.columns)
-    rows = f"SELECT {aligned(drift.columns, columns)} FROM {source} WHERE {inside}"
-    rows = observed.sql(rows) if observed else rows
+    rows = source.where(inside).selectExpr(*aligned_values(drift.columns, columns))
+    written = (observed.of(rows) if observed else rows).writeTo(target)
     if at_once:
-        request.session.sql(f"INSERT INTO {target} REPLACE WHERE {inside} {rows}")
+        written.overwrite(f.expr(inside))
         commit = commit_since(request, before)
     else:
         with partly_written(request.session):
@@ -58,13 +64,13 @@ def _replace(
         commit_since(request, before)
         fault("between_commits", request.table)
         emptied = table_before(request)
-        request.session.sql(f"INSERT INTO {target} {rows}")
+        written.append()
         commit = commit_since(request, emptied)
-    written = commit.count("added-records") if commit else 0
-    record_added_profile(request, observed, written, drift.columns, before)
-    deleted = before.rows + written - existing_rows(request)
-    changed = bool(written or deleted) or drift.alters
-    return WriteOutcome(written, deleted, changed, drift.changes, dropped_columns=drift.dropped_columns)
+    added = commit.count("added-records") if commit else 0
+    record_added_profile(request, observed, added, drift.columns, before)
+    deleted = before.rows + added - existing_rows(request)
+    changed = bool(added or deleted) or drift.alters
+    return WriteOutcome(added, deleted, changed, drift.changes, dropped_columns=drift.dropped_columns)
 
 
 def interval_condition(request: WriteRequest, columns: TableColumns) -> str:
