@@ -7,6 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
+from tests.projects import FakeClock
 from tidegate.config import load_settings
 from tidegate.operations.maintain import maintain_after_run
 from tidegate.runs import RunOptions
@@ -15,10 +16,12 @@ from tidegate.runs.lifecycle import run_project
 
 
 def main(root: Path, steps: list[Path]) -> None:
-    settings = load_settings(root)
+    settings, clock = load_settings(root), FakeClock("2024-03-05T00:00:00")
     for step in steps:
         shutil.copytree(step, root, dirs_exist_ok=True)
-        result = run_project(settings, RunOptions(), open_builder=open_spark_builder, maintain=maintain_after_run)
+        result = run_project(
+            settings, RunOptions(), clock=clock, open_builder=open_spark_builder, maintain=maintain_after_run
+        )
         for model in result.materializations:
             print(model.model, model.status, model.run_type, model.reason, model.error, file=sys.stderr)
         if result.exit_code:

@@ -13,7 +13,9 @@ from typing import Any
 __all__ = ["Statement", "statements_of", "text_of"]
 
 _PROPERTY = "spark.sql.iceberg.snapshot-property.tidegate"
-_COMMAND = re.compile(r"(?:Execute )?([A-Z]\w*(?:Command|Table\w*|Data|Delta|Dynamic|Expression|View|Exec|Namespace))\b")
+_COMMAND = re.compile(
+    r"(?:Execute )?([A-Z]\w*(?:Command|Table\w*|Data|Delta|Dynamic|Expression|View|Exec|Namespace))\b"
+)
 _QUERY = "query"
 
 
@@ -33,10 +35,13 @@ def statements_of(folder: Path) -> Mapping[tuple[str, str], list[Statement]]:
     for event in _events(folder):
         match event["Event"].rpartition(".")[2]:
             case "SparkListenerSQLExecutionStart":
+                root, own = str(event["rootExecutionId"]), str(event["executionId"])
+                if root != own and root in by_id:
+                    by_id[own] = by_id[root]
+                    continue
                 conf = event["modifiedConfigs"]
                 owner = (conf.get(f"{_PROPERTY}.run-id", ""), conf.get(f"{_PROPERTY}.model", ""))
-                statement = Statement(_kind(event["sparkPlanInfo"]["nodeName"]))
-                by_id[str(event["executionId"])] = statement
+                statement = by_id[own] = Statement(_kind(event["sparkPlanInfo"]["nodeName"]))
                 found[owner].append(statement)
                 pools[owner[1].partition(".")[2]] = owner
             case "SparkListenerJobStart":
@@ -50,7 +55,7 @@ def statements_of(folder: Path) -> Mapping[tuple[str, str], list[Statement]]:
 
 
 def text_of(statements: list[Statement]) -> str:
-    """`2 statements, 1 job`, and a line each."""
+    """How many there are, and a line for each statement: its jobs, and its kind."""
     jobs = sum(len(statement.jobs) for statement in statements)
     head = f"statements: {len(statements)}, jobs: {jobs}"
     return "\n".join([head, *(f"{len(each.jobs)} {each.kind}" for each in statements)])
