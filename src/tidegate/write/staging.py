@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tidegate.errors import StrategyError
 from tidegate.lake.unfinished_writes import STAGED
+from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.spark.session import temporary_conf
 from tidegate.write.observed_rows import batch_scope, observe, record_profile
@@ -24,6 +25,7 @@ __all__ = [
     "FEW_ROWS",
     "RESULT",
     "for_few_rows",
+    "for_small_tables",
     "in_written_order",
     "into_one_file",
     "persisted_view",
@@ -155,6 +157,18 @@ def into_one_file(session: SparkSession, rows: int) -> Iterator[None]:
     sent = session.conf.get(_SENT, "0").removesuffix("b")
     fits = rows <= FEW_ROWS and sent.isdecimal() and int(sent) >= 10 * 2**20
     with temporary_conf(session, {_PARTS: "1"} if fits and _is_local(session) else {}):
+        yield
+
+
+@contextlib.contextmanager
+def for_small_tables(session: SparkSession, lake: BranchView, *tables: TableName) -> Iterator[None]:
+    """For statements over these tables: `for_few_rows` where all of them are small, and one task after a shuffle."""
+    found = [metadata for table in tables if (metadata := lake.table(table)) is not None]
+    rows = max((metadata.total_records for metadata in found), default=0)
+    if rows > FEW_ROWS:
+        yield
+        return
+    with for_few_rows(session), into_one_file(session, rows):
         yield
 
 

@@ -334,11 +334,10 @@ def _write_difference(region: _Region) -> WriteOutcome | None:
         same = [c.name for at, c in enumerate(compared) if not counts[f"d{at}"] and c.is_compared_exactly]
         changed = None if counts["gone"] else region.columns.without([*region.key.names, *same]).names
         if counts["updated"] or counts["gone"]:
-            again = f"SELECT 1 FROM {_MATCHED} __f WHERE exists({_DIFFERS}, d -> d) AND {region.same_key('__f', '__s')}"
-            rows = f"SELECT * FROM {_STAGED} __s WHERE NOT {_GONE} AND EXISTS ({again})"
-            gone = f"SELECT {_only_key(region)}, true AS {_GONE} FROM {_MATCHED} WHERE {_GONE}"
+            every = counts["updated"] == counts["matched"] and (region.whole or not (counts["gone"] or inserted))
+            source = f"SELECT * FROM {_STAGED}" if every else _differing(region, any_gone=counts["gone"] > 0)
             with partly_written(request.session, if_any=inserted > 0):
-                _merge(region, f"{rows} UNION ALL {gone}" if counts["gone"] else rows, changed)
+                _merge(region, source, changed)
             if inserted:
                 fault("between_commits", request.table)
         if inserted:
@@ -346,16 +345,29 @@ def _write_difference(region: _Region) -> WriteOutcome | None:
     return region.outcome(counts["updated"] + inserted, counts["gone"])
 
 
+def _differing(region: _Region, *, any_gone: bool) -> str:
+    """The staged rows that differ from the table's, and the keys to delete."""
+    again = f"SELECT 1 FROM {_MATCHED} __f WHERE exists({_DIFFERS}, d -> d) AND {region.same_key('__f', '__s')}"
+    rows = f"SELECT * FROM {_STAGED} __s WHERE NOT {_GONE} AND EXISTS ({again})"
+    gone = f"SELECT {_only_key(region)}, true AS {_GONE} FROM {_MATCHED} WHERE {_GONE}"
+    return f"{rows} UNION ALL {gone}" if any_gone else rows
+
+
 def _matched_sql(region: _Region, compared: TableColumns) -> str:
+    """The rows of the table that have a touched key. Where those are all staged, no other join is needed."""
+    touched, within, gone = region.touched, "", f"__s.{_HERE} IS NULL"
+    staged, keys = f"SELECT *, true AS {_HERE} FROM {_STAGED} WHERE NOT {_GONE}", ""
+    if region.whole:
+        within, gone = region.staged.within, f"__s.{_GONE}"
+        staged = f"SELECT *, NOT {_GONE} AS {_HERE} FROM {_STAGED}"
+    elif touched:
+        keys = f" JOIN {touched.view} __d ON {region.same('__t', '__d', touched.region)} LEFT"
     may = f"__s.{_HERE} AND {region.newer}" if region.newer else f"__s.{_HERE}"
     differs = ", ".join(f"{may} AND {column.differs('__t', '__s')}" for column in compared)
-    touched, within = region.touched, region.staged.within if region.whole else ""
-    keys = f" JOIN {touched.view} __d ON {region.same('__t', '__d', touched.region)} LEFT" if touched else ""
     return (
-        f"SELECT {region.key.sql('__t')}, __s.{_HERE} IS NULL AS {_GONE},"
-        f" CAST(array({differs}) AS array<boolean>) AS {_DIFFERS}"
+        f"SELECT {region.key.sql('__t')}, {gone} AS {_GONE}, CAST(array({differs}) AS array<boolean>) AS {_DIFFERS}"
         f" FROM (SELECT * FROM {pinned_table(region.request)}{f' __t WHERE {within}' if within else ''}) __t{keys}"
-        f" JOIN (SELECT *, true AS {_HERE} FROM {_STAGED} WHERE NOT {_GONE}) __s ON {region.same_key('__t', '__s')}"
+        f" JOIN ({staged}) __s ON {region.same_key('__t', '__s')}"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ from tidegate.runs.checks import kind_of_check
 from tidegate.runs.damage import missing_file_behind
 from tidegate.runs.reads import tables_read_by_check
 from tidegate.transform.delta_views import delta_views
+from tidegate.write.staging import for_small_tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -103,11 +105,14 @@ class CheckRunner:
         questions = [self._question(model, check, columns, written) for check in checks]
         hidden = self._hidden(table, questions, [column.name for column in columns.columns])
         former = former_version(metadata) if isinstance(metadata, TableMetadata) else None
-        answers = iter(
-            evaluate_checks(
+        asked = [one for one in questions if isinstance(one, CheckQuery)]
+        # A view, and a query of its own, may read other tables, of any size.
+        few = isinstance(metadata, TableMetadata) and not any(isinstance(one.form, QueryRule) for one in asked)
+        with for_small_tables(self.session, self.lake, table) if few else nullcontext():
+            answers = evaluate_checks(
                 self.session,
                 table.quoted,
-                [one for one in questions if isinstance(one, CheckQuery)],
+                asked,
                 past=None if former is None else f"{table.quoted} VERSION AS OF {former}",
                 hidden=hidden,
                 keys=model.model.settings.unique_key,
@@ -116,10 +121,10 @@ class CheckRunner:
                 functions=self.functions,
                 proven=FileProof(metadata).proves,
             )
-        )
         name = table.short(self.compiled.namespace)
+        given = iter(answers)
         results = [
-            _result(name, check, self._explained(model, check, next(answers)), one.form)
+            _result(name, check, self._explained(model, check, next(given)), one.form)
             if isinstance(one, CheckQuery)
             else _result(name, check, one)
             for check, one in zip(checks, questions, strict=True)

@@ -34,7 +34,7 @@ from tidegate.write.replace_table import is_rebuilt, replace_table
 from tidegate.write.request import DELETED, DELETED_AT, IS_DELETED, DeletionCounts, WriteOutcome, WriteRequest
 from tidegate.write.snapshot_deletes import without_doubtful_snapshots
 from tidegate.write.spark_sql import any_of, quote, timestamp
-from tidegate.write.staging import RESULT, staged_table, with_result_view
+from tidegate.write.staging import RESULT, for_small_tables, staged_table, with_result_view
 from tidegate.write.write_columns import TableColumn, TableColumns
 
 __all__ = ["write_current_state"]
@@ -183,7 +183,10 @@ def _create(state: _State) -> WriteOutcome:
 
 def _apply(state: _State, drift: Drift, source: str) -> WriteOutcome:
     request = state.request
-    with staged_table(request, _events_sql(state, source), "changes") as changes:
+    with (
+        staged_table(request, _events_sql(state, source), "changes") as changes,
+        for_small_tables(request.session, request.lake, request.table, changes),
+    ):
         staged = request.lake.table(changes)
         counts = _count(state, changes.quoted) if staged and staged.total_records else _EventCounts()
         if counts.keyless:

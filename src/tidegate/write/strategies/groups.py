@@ -13,7 +13,7 @@ from tidegate.write.observed_rows import HASHES, hash_columns, observe_added, re
 from tidegate.write.replace_table import is_rebuilt, replace_table
 from tidegate.write.request import WriteOutcome, WriteRequest
 from tidegate.write.spark_sql import null_safe_join
-from tidegate.write.staging import persisted_view, pinned_table, staged_table
+from tidegate.write.staging import for_small_tables, persisted_view, pinned_table, staged_table
 from tidegate.write.write_columns import TableColumns
 
 __all__ = ["replace_groups", "write_groups"]
@@ -34,7 +34,10 @@ def write_groups(request: WriteRequest, columns: TableColumns) -> WriteOutcome:
         written = replace_table(request, request.result, columns)
         check_keys(request, request.table.quoted, keys, unique=False, setting=setting)
         return WriteOutcome(written, 0, changed=True, drift=changes)
-    with staged_table(request, request.result, profiled=columns) as staging:
+    with (
+        staged_table(request, request.result, profiled=columns) as staging,
+        for_small_tables(request.session, request.lake, request.table, staging),
+    ):
         check_keys(request, staging.quoted, keys, unique=False, setting=setting)
         apply_drift(request, drift)
         return replace_groups(request, drift, columns, keys, staging.quoted)

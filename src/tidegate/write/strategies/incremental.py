@@ -11,7 +11,7 @@ from tidegate.write.key_columns import check_keys, deduplicated_rows, keeps_late
 from tidegate.write.replace_table import is_rebuilt, replace_table
 from tidegate.write.request import WriteOutcome, WriteRequest
 from tidegate.write.spark_sql import any_of
-from tidegate.write.staging import RESULT, result_view, staged_table
+from tidegate.write.staging import RESULT, for_small_tables, result_view, staged_table
 from tidegate.write.touched_regions import upsert_few
 from tidegate.write.write_columns import TableColumns
 
@@ -47,9 +47,13 @@ def _write(request: WriteRequest, columns: TableColumns, keys: TableColumns, row
     if drift is None or drift.rebuild:
         changes = drift.changes if drift else replacement_drift(request, columns)
         written = replace_table(request, rows, columns)
-        check_keys(request, request.table.quoted, keys, unique=not latest)
+        with for_small_tables(request.session, request.lake, request.table):
+            check_keys(request, request.table.quoted, keys, unique=not latest)
         return WriteOutcome(written, 0, changed=True, drift=changes)
-    with staged_table(request, rows, profiled=columns) as staging:
+    with (
+        staged_table(request, rows, profiled=columns) as staging,
+        for_small_tables(request.session, request.lake, request.table, staging),
+    ):
         if _beside_a_large_table(request, staging):
             apply_drift(request, drift)
             outcome = upsert_few(request, drift, columns, staging)

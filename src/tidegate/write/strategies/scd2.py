@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 from tidegate.compiler.table_columns import IS_CURRENT
@@ -14,7 +15,7 @@ from tidegate.write.key_columns import check_keys, keeps_latest, key_columns, ke
 from tidegate.write.replace_table import is_rebuilt, replace_table
 from tidegate.write.request import DeletionCounts, WriteOutcome, WriteRequest
 from tidegate.write.snapshot_deletes import without_doubtful_snapshots
-from tidegate.write.staging import RESULT, staged_table, with_result_view
+from tidegate.write.staging import RESULT, for_small_tables, staged_table, with_result_view
 from tidegate.write.strategies.scd2_versions import (
     MOVES,
     OP,
@@ -58,7 +59,11 @@ def write_scd2(request: WriteRequest, columns: TableColumns) -> WriteOutcome:
         request, doubtful = without_doubtful_snapshots(request, keys, live)
         history = replace(history, request=request)
         rows = contract_events_sql(history, RESULT, exists=drift is not None)
-    with staged_table(request, rows, profiled=columns if request.deletion is None else None) as staging:
+    profiled = columns if request.deletion is None else None
+    with ExitStack() as stack:
+        staging = stack.enter_context(staged_table(request, rows, profiled=profiled))
+        if request.deletion is None:  # else bronze is read too
+            stack.enter_context(for_small_tables(request.session, request.lake, request.table, staging))
         check_keys(request, staging.quoted, keys if latest else identity, unique=not latest)
         _refuse_null_watermarks(request, watermark, staging.quoted)
         history = replace(history, staging=staging.quoted)
