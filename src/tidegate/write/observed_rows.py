@@ -17,6 +17,7 @@ from tidegate.lake.metadata import TableMetadata
 from tidegate.quality.column_profiles import Counted, Scope, Survey, survey
 from tidegate.write.added_rows import added_rows
 from tidegate.write.commits import TableBefore
+from tidegate.write.few_rows import for_few_rows
 from tidegate.write.request import WriteRequest
 from tidegate.write.spark_sql import comparable, negative_zero
 from tidegate.write.write_columns import TableColumns
@@ -113,7 +114,9 @@ class ObservedRows:
         if not sums:
             return None
         if self._survey.exact:
-            exact = self._session.sql(f"SELECT {self._survey.exact} AS profile FROM {table}").collect()[0]["profile"]
+            with for_few_rows(self._session):  # Iceberg answers it by one row
+                asked = self._session.sql(f"SELECT {self._survey.exact} AS profile FROM {table}")
+                exact = asked.collect()[0]["profile"]
         return self._survey.read(sums["profile"], scope, exact)
 
     def _sums_of(self, rows: int) -> Mapping[str, Any] | None:

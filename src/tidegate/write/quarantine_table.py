@@ -45,12 +45,13 @@ from tidegate.widening import join_types
 from tidegate.write import WriteOutcome, WriteRequest, write
 from tidegate.write.commits import existing_columns, existing_rows
 from tidegate.write.drift import aligned
+from tidegate.write.few_rows import FEW_ROWS
 from tidegate.write.key_columns import key_columns
 from tidegate.write.quarantine_status import Replayed, is_not_replayed, mark_replayed, with_status
 from tidegate.write.replace_table import is_rebuilt, refuse_untyped
 from tidegate.write.request import BadRecords
 from tidegate.write.spark_sql import null_safe_join
-from tidegate.write.staging import FEW_ROWS, in_written_order, persisted_view, staged_table
+from tidegate.write.staging import in_written_order, persisted_view, staged_table
 from tidegate.write.strategies.time_interval import interval_condition
 from tidegate.write.write_columns import TableColumn, TableColumns, columns_in, columns_of, result_columns
 

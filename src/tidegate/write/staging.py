@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 
 from tidegate.errors import StrategyError
 from tidegate.lake.unfinished_writes import STAGED
-from tidegate.lake.view import BranchView
 from tidegate.names import TableName
-from tidegate.spark.session import temporary_conf
 from tidegate.write.observed_rows import batch_scope, observe, record_profile
 from tidegate.write.request import WriteOutcome, WriteRequest
 from tidegate.write.write_columns import TableColumns
@@ -22,12 +20,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 __all__ = [
-    "FEW_ROWS",
     "RESULT",
-    "for_few_rows",
-    "for_small_tables",
     "in_written_order",
-    "into_one_file",
     "persisted_view",
     "pinned_table",
     "result_view",
@@ -109,13 +103,6 @@ def _refuse_foreign(request: WriteRequest, table: TableName, suffix: str) -> Non
         )
 
 
-_SENT = "spark.sql.autoBroadcastJoinThreshold"
-_ADAPTIVE = "spark.sql.adaptive.enabled"
-_PARTS = "spark.sql.shuffle.partitions"
-FEW_ROWS = 50_000
-"""Up to so many, one task writes one file."""
-
-
 @contextlib.contextmanager
 def persisted_view(session: SparkSession, query: str | DataFrame, view: str, *, on_disk: bool = False) -> Iterator[str]:
     """The rows of a query as a view, computed once. Spark recomputes rows that it evicted: see `pinned_table`.
@@ -133,47 +120,6 @@ def persisted_view(session: SparkSession, query: str | DataFrame, view: str, *, 
         with contextlib.suppress(Exception):  # the session may be gone, and what it persisted with it
             session.catalog.dropTempView(view)
             frame.unpersist()
-
-
-@contextlib.contextmanager
-def for_few_rows(session: SparkSession) -> Iterator[None]:
-    """Spark settings that join a few rows with large tables in as few jobs as possible; settings of the project win.
-
-    Joins broadcast up to this many bytes, so that the large side is not shuffled. On one machine a query is planned
-    once: each of the stages that Spark would plan again costs more than it can save.
-    """
-    settings = {_SENT: str(64 * 2**20)}
-    if _is_local(session):
-        settings[_ADAPTIVE] = "false"
-    with temporary_conf(
-        session, {name: value for name, value in settings.items() if session.conf.get(name, None) is None}
-    ):
-        yield
-
-
-@contextlib.contextmanager
-def into_one_file(session: SparkSession, rows: int) -> Iterator[None]:
-    """Under `for_few_rows`: what is shuffled on the way to the table, so few rows, goes through one task."""
-    sent = session.conf.get(_SENT, "0").removesuffix("b")
-    fits = rows <= FEW_ROWS and sent.isdecimal() and int(sent) >= 10 * 2**20
-    with temporary_conf(session, {_PARTS: "1"} if fits and _is_local(session) else {}):
-        yield
-
-
-@contextlib.contextmanager
-def for_small_tables(session: SparkSession, lake: BranchView, *tables: TableName) -> Iterator[None]:
-    """For statements over these tables: `for_few_rows` where all of them are small, and one task after a shuffle."""
-    found = [metadata for table in tables if (metadata := lake.table(table)) is not None]
-    rows = max((metadata.total_records for metadata in found), default=0)
-    if rows > FEW_ROWS:
-        yield
-        return
-    with for_few_rows(session), into_one_file(session, rows):
-        yield
-
-
-def _is_local(session: SparkSession) -> bool:
-    return str(session.conf.get("spark.master", "")).startswith("local")
 
 
 def pinned_table(request: WriteRequest) -> str:

@@ -23,14 +23,12 @@ from tidegate.write.commits import (
     table_before,
 )
 from tidegate.write.drift import Drift, aligned, compare_columns
+from tidegate.write.few_rows import FEW_ROWS, for_few_rows, into_one_file
 from tidegate.write.key_columns import check_keys, deduplicated_rows, keeps_latest, key_columns
 from tidegate.write.request import Touched, WriteOutcome, WriteRequest
 from tidegate.write.spark_sql import any_of, literal, quote
 from tidegate.write.staging import (
-    FEW_ROWS,
     RESULT,
-    for_few_rows,
-    into_one_file,
     persisted_view,
     pinned_table,
     result_view,

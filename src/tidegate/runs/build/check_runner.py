@@ -28,7 +28,7 @@ from tidegate.runs.checks import kind_of_check
 from tidegate.runs.damage import missing_file_behind
 from tidegate.runs.reads import tables_read_by_check
 from tidegate.transform.delta_views import delta_views
-from tidegate.write.staging import for_small_tables
+from tidegate.write.few_rows import for_small_tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -26,7 +26,8 @@ from tidegate.transform import Built, Sources, build_frame
 from tidegate.transform.frames import built_from
 from tidegate.transform.labelled_changes import CHANGE_TYPE, GONE, INSERT, LABELS, labelled_changes, labelled_inserts
 from tidegate.write import Touched, WriteOutcome
-from tidegate.write.staging import for_few_rows, persisted_view
+from tidegate.write.few_rows import for_few_rows
+from tidegate.write.staging import persisted_view
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

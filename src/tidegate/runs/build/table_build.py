@@ -52,9 +52,9 @@ from tidegate.transform.changed_rows import bind_images, result_sql, touched_key
 from tidegate.transform.delta_views import with_delta_views
 from tidegate.write import WriteOutcome, WriteRequest, write
 from tidegate.write.commits import partly_written
+from tidegate.write.few_rows import for_few_rows
 from tidegate.write.quarantine_table import write_with_quarantine
 from tidegate.write.request import BadRecords, summed
-from tidegate.write.staging import for_few_rows
 from tidegate.write.touched_regions import write_region
 
 if TYPE_CHECKING:

@@ -28,13 +28,14 @@ from tidegate.write.delete_events import (
     refuse_inferred_deletes,
 )
 from tidegate.write.drift import Drift, apply_drift, compare_columns, replacement_drift
+from tidegate.write.few_rows import for_small_tables
 from tidegate.write.key_columns import check_keys, key_columns
 from tidegate.write.observed_rows import record_added_profile
 from tidegate.write.replace_table import is_rebuilt, replace_table
 from tidegate.write.request import DELETED, DELETED_AT, IS_DELETED, DeletionCounts, WriteOutcome, WriteRequest
 from tidegate.write.snapshot_deletes import without_doubtful_snapshots
 from tidegate.write.spark_sql import any_of, quote, timestamp
-from tidegate.write.staging import RESULT, for_small_tables, staged_table, with_result_view
+from tidegate.write.staging import RESULT, staged_table, with_result_view
 from tidegate.write.write_columns import TableColumn, TableColumns
 
 __all__ = ["write_current_state"]

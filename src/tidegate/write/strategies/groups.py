@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping
 from tidegate.faults import fault
 from tidegate.write.commits import partly_written, refuse_mass_delete, row_key_recorded, table_before
 from tidegate.write.drift import Drift, aligned, apply_drift, compare_columns, replacement_drift
+from tidegate.write.few_rows import for_small_tables
 from tidegate.write.key_columns import check_keys, key_columns
 from tidegate.write.observed_rows import HASHES, hash_columns, observe_added, record_added_profile
 from tidegate.write.replace_table import is_rebuilt, replace_table
 from tidegate.write.request import WriteOutcome, WriteRequest
 from tidegate.write.spark_sql import null_safe_join
-from tidegate.write.staging import for_small_tables, persisted_view, pinned_table, staged_table
+from tidegate.write.staging import persisted_view, pinned_table, staged_table
 from tidegate.write.write_columns import TableColumns
 
 __all__ = ["replace_groups", "write_groups"]

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from tidegate.names import TableName
 from tidegate.write.commits import commit_since, existing_rows, refuse_mass_delete, row_key_recorded, table_before
 from tidegate.write.drift import Drift, aligned, apply_drift, compare_columns, replacement_drift
+from tidegate.write.few_rows import for_small_tables
 from tidegate.write.key_columns import check_keys, deduplicated_rows, keeps_latest, key_columns, match_keys
 from tidegate.write.replace_table import is_rebuilt, replace_table
 from tidegate.write.request import WriteOutcome, WriteRequest
 from tidegate.write.spark_sql import any_of
-from tidegate.write.staging import RESULT, for_small_tables, result_view, staged_table
+from tidegate.write.staging import RESULT, result_view, staged_table
 from tidegate.write.touched_regions import upsert_few
 from tidegate.write.write_columns import TableColumns
 

@@ -11,11 +11,12 @@ from tidegate.errors import StrategyError
 from tidegate.write.commits import refuse_mass_delete
 from tidegate.write.delete_events import refuse_deletes_of_rebuild, refuse_empty_snapshot, refuse_inferred_deletes
 from tidegate.write.drift import Drift, apply_drift, compare_columns, replacement_drift
+from tidegate.write.few_rows import for_small_tables
 from tidegate.write.key_columns import check_keys, keeps_latest, key_columns, key_examples, latest_rows, match_keys
 from tidegate.write.replace_table import is_rebuilt, replace_table
 from tidegate.write.request import DeletionCounts, WriteOutcome, WriteRequest
 from tidegate.write.snapshot_deletes import without_doubtful_snapshots
-from tidegate.write.staging import RESULT, for_small_tables, staged_table, with_result_view
+from tidegate.write.staging import RESULT, staged_table, with_result_view
 from tidegate.write.strategies.scd2_versions import (
     MOVES,
     OP,
