@@ -72,14 +72,13 @@ def _write(session: SparkSession, rows: int) -> None:
 
 
 def _refresh(session: SparkSession, rows: int, profiled: bool) -> None:
-    from tidegate.write.observed_rows import ObservedQuery
+    from tidegate.write.observed_rows import ObservedRows
     from tidegate.write.write_columns import columns_of
 
-    query = f"SELECT * FROM {_SOURCE}"
-    columns = columns_of(session.sql(query))
-    watched = ObservedQuery(session, columns, columns, hashed=False, many=True) if profiled else None
-    rows_sql = watched.sql(query) if watched else query
-    session.sql(f"CREATE OR REPLACE TABLE {_TARGET} USING iceberg AS {rows_sql}")
+    frame = session.table(_SOURCE)
+    columns = columns_of(frame)
+    watched = ObservedRows(session, columns, columns, hashed=False, many=True) if profiled else None
+    (watched.of(frame) if watched else frame).writeTo(_TARGET).using("iceberg").createOrReplace()
     if watched is not None and watched.counted(rows, "table", _TARGET) is None:
         raise SystemExit("Nothing was learnt of the rows that were written.")
 

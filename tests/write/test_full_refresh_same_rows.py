@@ -13,7 +13,7 @@ from tidegate.lake.metadata import TableMetadata
 from tidegate.names import TableName
 from tidegate.project.model import ModelSettings
 from tidegate.write import WriteOutcome, WriteRequest, observed_rows, write
-from tidegate.write.observed_rows import CONTENT_PROPERTY, ObservedQuery, content_of
+from tidegate.write.observed_rows import CONTENT_PROPERTY, ObservedRows, content_of
 from tidegate.write.spark_sql import literal
 from tidegate.write.write_columns import columns_of
 
@@ -175,9 +175,10 @@ def test_content_learnt_while_writing_is_that_of_the_table(branch: Branch) -> No
     )
     table = TableName("shop", "silver", "learnt")
     branch.lake.create_namespace(table)
-    columns = columns_of(branch.session.sql(query))
-    watched = ObservedQuery(branch.session, columns)
-    branch.session.sql(f"CREATE TABLE {table.quoted} USING iceberg AS {watched.sql(query)}")
+    rows = branch.session.sql(query)
+    columns = columns_of(rows)
+    watched = ObservedRows(branch.session, columns)
+    watched.of(rows).writeTo(table.quoted).using("iceberg").create()
     learnt = watched.content(100)
     assert learnt == content_of(branch.session, table.quoted, columns)
     assert learnt == content_of(branch.session, f"({query})", columns)
@@ -185,7 +186,7 @@ def test_content_learnt_while_writing_is_that_of_the_table(branch: Branch) -> No
 
 def test_content_that_was_counted_twice_is_not_believed(branch: Branch, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(observed_rows, "_PATIENCE_SECONDS", 1.0)
-    query = "SELECT id FROM range(1000)"
-    watched = ObservedQuery(branch.session, columns_of(branch.session.sql(query)))
-    branch.session.sql(f"SELECT * FROM ({watched.sql(query)}) ORDER BY id DESC").collect()
+    rows = branch.session.range(1000)
+    watched = ObservedRows(branch.session, columns_of(rows))
+    watched.of(rows).orderBy("id", ascending=False).collect()
     assert watched.content(1000) is None
