@@ -14,7 +14,7 @@ __all__ = ["Statement", "statements_of", "text_of"]
 
 _PROPERTY = "spark.sql.iceberg.snapshot-property.tidegate"
 _COMMAND = re.compile(
-    r"(?:Execute )?([A-Z]\w*(?:Command|Table\w*|Data|Delta|Dynamic|Expression|View|Exec|Namespace))\b"
+    r"(?:Execute )?([A-Z]\w*(?:Command|Table\w*|Data|Delta|Dynamic|Expression|View|Namespace|Ordering))\b"
 )
 _QUERY = "query"
 

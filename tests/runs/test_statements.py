@@ -25,8 +25,6 @@ name = "shop"
 [spark]
 master = "local[2]"
 memory = "1g"
-[run]
-concurrency = 1
 [spark.conf]
 "spark.driver.extraJavaOptions" = "{jvm}"
 "spark.eventLog.enabled" = "true"
@@ -74,10 +72,8 @@ def counted(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[int, str], s
         path = first / "models" / layer / f"{case.name}.sql"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(case.model)
-    (first / "tidegate.toml").write_text(TOML.format(jvm=QUICK_JVM, events=events))
     root.mkdir()
-    shutil_first = root / "tidegate.toml"
-    shutil_first.write_text((first / "tidegate.toml").read_text())
+    (root / "tidegate.toml").write_text(TOML.format(jvm=QUICK_JVM, events=events))
     command = [sys.executable, "-m", "tests.runs.counted_runs", str(root), str(first), str(second)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=dict(os.environ), timeout=300)
     assert done.returncode == 0, done.stderr

@@ -12,6 +12,7 @@ import pytest
 from tidegate.lake.metadata import TableMetadata
 from tidegate.names import TableName
 from tidegate.project.model import ModelSettings
+from tidegate.spark.session import temporary_conf
 from tidegate.write import WriteOutcome, WriteRequest, observed_rows, write
 from tidegate.write.observed_rows import CONTENT_PROPERTY, ObservedRows, content_of
 from tidegate.write.spark_sql import literal
@@ -186,7 +187,8 @@ def test_content_learnt_while_writing_is_that_of_the_table(branch: Branch) -> No
 
 def test_content_that_was_counted_twice_is_not_believed(branch: Branch, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(observed_rows, "_PATIENCE_SECONDS", 1.0)
-    rows = branch.session.range(1000)
+    rows = branch.session.sql("SELECT id FROM range(1000)")
     watched = ObservedRows(branch.session, columns_of(rows))
-    watched.of(rows).orderBy("id", ascending=False).collect()
+    with temporary_conf(branch.session, {"spark.sql.shuffle.partitions": "4"}):
+        watched.of(rows).orderBy("id", ascending=False).collect()
     assert watched.content(1000) is None
