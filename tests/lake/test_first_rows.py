@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -165,6 +166,14 @@ def test_values_have_the_types_of_pyspark(tmp_path: Path) -> None:
 )
 def test_a_type_that_few_tables_have_is_left_to_spark(tmp_path: Path, column: pa.Array) -> None:
     assert rows_of(write_table(tmp_path, pa.table({"id": [1], "c": column}))) is None
+
+
+def test_a_later_version_of_the_format_is_left_to_spark(tmp_path: Path) -> None:
+    pointer = write_table(tmp_path, pa.table({"id": [1]}))
+    metadata = read_metadata(pointer)
+    assert isinstance(metadata, TableMetadata)
+    assert first_rows(metadata, 1) == [(1,)]
+    assert first_rows(replace(metadata, format_version=4), 1) is None
 
 
 def test_a_damaged_file_is_left_to_spark(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["first_rows"]
 
+_NEWEST_FORMAT = 3
 _BATCH_ROWS = 256
 _ID = b"PARQUET:field_id"
 
@@ -27,10 +28,13 @@ def first_rows(metadata: TableMetadata, count: int) -> list[tuple[Any, ...]] | N
     """At most `count` rows with the columns that the table has now, in the order of its files.
 
     None: only Spark can read them, or report what is wrong. That is so for files that are not Parquet, not on this
-    machine, encrypted, or without the ids of columns, for equality deletes, and for types that few tables have.
+    machine, encrypted, or without the ids of columns, for equality deletes, for types that few tables have, and for
+    versions of the format that came later.
     """
     import pyarrow
 
+    if metadata.format_version > _NEWEST_FORMAT:
+        return None
     if metadata.current is None:
         return []
     schema = next(s for s in load_json(metadata.location)["schemas"] if s["schema-id"] == metadata.schema_id)

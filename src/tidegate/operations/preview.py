@@ -50,10 +50,13 @@ def _from_files(workspace: Workspace, table: TableName, limit: int) -> QueryResu
         metadata = workspace.metadata(table)
     except LakeError:
         return None  # Spark fails with the same, and its error names what is missing
-    rows = first_rows(metadata, limit + 1) if isinstance(metadata, TableMetadata) else None
-    if rows is None or metadata is None:
+    if not isinstance(metadata, TableMetadata):
+        return None
+    types = [spark_type(field.type) for field in metadata.fields]
+    rows = first_rows(metadata, limit + 1) if all(kind.known for kind in types) else None
+    if rows is None:
         return None
     names = metadata.column_names
-    types = [spark_type(field.type).text for field in metadata.fields]
     records = tuple(dict(zip(names, plain(row), strict=True)) for row in rows[:limit])
-    return QueryResult(tuple(zip(names, types, strict=True)), records, len(rows) > limit)
+    columns = tuple((name, kind.text) for name, kind in zip(names, types, strict=True))
+    return QueryResult(columns, records, len(rows) > limit)
