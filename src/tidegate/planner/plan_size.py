@@ -38,15 +38,15 @@ def work_on_tables(heads: Heads, tables: Iterable[TableName | None]) -> Work:
 
 
 def work_of_plan(plan: Plan) -> Work:
-    """A step whose upstreams are built before it is taken to read at most as much as they do."""
+    """A table that is not there yet is taken to be as large as what it is built from."""
     read: dict[TableName, int | None] = {}
     seconds = 0.0
     for step in plan.steps:
         if step.decision.run_type is RunType.SKIP:
             continue
         seconds += step.decision.estimate.seconds or 0.0
-        upstreams = [read.get(table, 0) for table in step.waits_for]
-        read[step.table] = _sum([_bytes_there(step), *upstreams])
+        missing = [table for table in step.waits_for if str(table) not in step.inputs.metadata]
+        read[step.table] = _sum([_bytes_there(step), *(read.get(table, 0) for table in missing)])
     return work_of(_sum(read.values()), seconds)
 
 
