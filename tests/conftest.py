@@ -200,6 +200,7 @@ def spark_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def spark(spark_log: Path) -> Iterator[SparkSession]:
     from tests.services.delta import delta_jars
     from tests.services.h2 import h2_jar
+    from tidegate.spark.launch_command import LAST_JARS
     from tidegate.spark.session import start_session
 
     for variable in (PLANTED_TOKEN, PLANTED_VARIABLE):
@@ -209,13 +210,13 @@ def spark(spark_log: Path) -> Iterator[SparkSession]:
         memory="2g",
         conf={
             "spark.driver.extraJavaOptions": f"{QUICK_JVM} {ROOMY_JVM}",
-            "spark.driver.extraClassPath": os.pathsep.join(map(str, (h2_jar(), *delta_jars()))),
             "spark.sql.codegen.wholeStage": "false",
             **INTERPRETED,
-            "spark.sql.ui.explainMode": "simple",  # each statement's plan is written for an interface that is off
         },
     )
-    session = start_session(section, spark_log.parent)
+    with pytest.MonkeyPatch.context() as patch:  # behind Spark's own jars, so that the archive of classes is used
+        patch.setenv(LAST_JARS, os.pathsep.join(map(str, (h2_jar(), *delta_jars()))))
+        session = start_session(section, spark_log.parent)
     yield session
     session.stop()
 

@@ -10,7 +10,7 @@ import pyspark
 import pytest
 
 from tidegate.spark.java import find_java
-from tidegate.spark.launch_command import launch_command
+from tidegate.spark.launch_command import LAST_JARS, launch_command
 
 _HOME = Path(pyspark.__file__).parent
 _CONF = {
@@ -31,19 +31,20 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_is_what_the_launcher_of_spark_gives(tmp_path: Path) -> None:
     (tmp_path / "classes").mkdir()
     path = os.pathsep.join([str(tmp_path / "a.jar"), str(tmp_path / "classes"), str(tmp_path / "a.jar")])
+    last = os.pathsep.join([str(tmp_path / "b.jar"), str(tmp_path / "a.jar")])
     conf = {**_CONF, "spark.driver.extraClassPath": path}
     settings = [part for key, value in conf.items() for part in ("--conf", f"{key}={value}")]
     launcher = ["-Xmx128m", "-cp", str(_HOME / "jars" / "*"), "org.apache.spark.launcher.Main"]
     submit = ["org.apache.spark.deploy.SparkSubmit", *settings, "pyspark-shell"]
     given = subprocess.run(
         [f"{os.environ['JAVA_HOME']}/bin/java", *launcher, *submit],
-        env={**os.environ, "SPARK_HOME": str(_HOME), "SPARK_SCALA_VERSION": "2.13"},
+        env={**os.environ, "SPARK_HOME": str(_HOME), "SPARK_SCALA_VERSION": "2.13", LAST_JARS: last},
         capture_output=True,
         text=True,
         check=True,
     )
     words = [word.strip() for word in given.stdout.split("\0") if word.strip()]
-    java, ours = words[: words.index("--conf")], launch_command(conf).arguments
+    java, ours = words[: words.index("--conf")], launch_command(conf, last).arguments
     assert list(ours[: ours.index("--conf")]) == java
     assert sorted(ours[ours.index("--conf") :]) == sorted(words[words.index("--conf") :])
 
@@ -54,7 +55,7 @@ def test_the_environment_is_that_of_the_script() -> None:
     assert environment["SPARK_HOME"] == str(_HOME)
 
 
-@pytest.mark.parametrize("variable", ["PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR", "SPARK_DIST_CLASSPATH"])
+@pytest.mark.parametrize("variable", ["PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR"])
 def test_what_only_the_script_reads_is_left_to_it(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(variable, "--name mine pyspark-shell")
     command = launch_command(_CONF)

@@ -23,7 +23,7 @@ ICEBERG = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., tuple[set[str], Mapping[str, str]]]:
-    """Starts a session that is none: the names of the jars that were fetched, and the settings."""
+    """Starts a session that is none: the names of the jars that were fetched, the settings and the JVM's variables."""
     fetched: set[str] = set()
     settings: dict[str, str] = {}
     archived: list[tuple[Path, ...]] = []
@@ -33,7 +33,7 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., tu
         return tuple(tmp_path / jar.file_name for jar in jars)
 
     def connect(conf: Mapping[str, str], log: Any, environment: Mapping[str, str]) -> Any:
-        settings.update(conf)
+        settings.update({**conf, **environment})
         return SimpleNamespace(conf=dict(conf))
 
     monkeypatch.setattr(session, "ensure_jars", ensure)
@@ -62,13 +62,17 @@ def test_project_without_delta_neither_fetches_nor_loads_it(started: Callable[..
 
 
 def test_project_with_delta_has_both_extensions_and_the_jars_at_the_end(started: Callable[..., Any]) -> None:
-    """A JVM uses the archive of classes as long as the class path begins as it did when it was made."""
+    """A JVM uses the archive of classes as long as the class path begins as it did when it was made: Spark's launcher
+    puts its own jars between those of the two settings."""
     fetched, conf = started(CHUNKS)
     assert fetched == {jar.file_name for jar in (*JARS, *DELTA.jars)}
     assert conf["spark.sql.extensions"] == f"{ICEBERG},io.delta.sql.DeltaSparkSessionExtension"
     assert conf["spark.sql.catalog.spark_catalog"] == "org.apache.spark.sql.delta.catalog.DeltaCatalog"
-    names = [Path(path).name for path in conf["spark.driver.extraClassPath"].split(os.pathsep)]
-    assert names == [jar.file_name for jar in (*JARS, *DELTA.jars)]
+    first, last = (
+        [Path(path).name for path in conf[key].split(os.pathsep)]
+        for key in ("spark.driver.extraClassPath", "SPARK_DIST_CLASSPATH")
+    )
+    assert (first, last) == ([jar.file_name for jar in JARS], [jar.file_name for jar in DELTA.jars])
 
 
 def test_spark_that_runs_without_delta_is_refused(monkeypatch: pytest.MonkeyPatch, started: Callable[..., Any]) -> None:

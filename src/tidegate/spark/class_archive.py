@@ -19,6 +19,7 @@ from pathlib import Path
 from tidegate import processes
 from tidegate.config.paths import cache_folder
 from tidegate.spark.java import Java
+from tidegate.spark.launch_command import LAST_JARS
 
 __all__ = ["SPARES_ARCHIVE", "class_archive", "ensure_class_archive"]
 
@@ -85,6 +86,7 @@ def _release(java: Java) -> str:
 def _warm_up(archive: Path) -> None:
     """Another process uses Spark a little; its JVM writes the file when it ends."""
     environment = {**os.environ, SPARES_ARCHIVE: "1"}
+    environment.pop(LAST_JARS, None)  # without them it fits every class path that begins as its own
     command = [sys.executable, "-m", _WARMUP[0], str(archive)]
     process = processes.start(command, env=environment, together=True)
     try:

@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from tidegate import processes
 from tidegate.errors import SetupError
-from tidegate.spark.launch_command import launch_command
+from tidegate.spark.launch_command import LAST_JARS, launch_command
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -121,12 +121,14 @@ class Jvm:
 
 def start_jvm(conf: Mapping[str, str], log: IO[bytes], environment: Mapping[str, str]) -> Jvm:
     """Its output goes to `log`. `environment`: beside that of this process."""
-    command = launch_command(conf)
+    variables = {**os.environ, **environment}
+    command = launch_command(conf, variables.get(LAST_JARS, ""))
     folder = Path(tempfile.mkdtemp(prefix="tidegate-spark-"))
     own = {"SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(folder / "gateway")}
-    variables = {**os.environ, **command.environment, **environment, **own}
     try:
-        process = processes.start(command.arguments, env=variables, stdout=log, reads_pipe=True)
+        process = processes.start(
+            command.arguments, env={**variables, **command.environment, **own}, stdout=log, reads_pipe=True
+        )
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

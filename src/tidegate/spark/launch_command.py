@@ -14,7 +14,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["KNOWN_SPARK", "LaunchCommand", "launch_command"]
+__all__ = ["KNOWN_SPARK", "LAST_JARS", "LaunchCommand", "launch_command"]
+
+LAST_JARS = "SPARK_DIST_CLASSPATH"
+"""The variable with what stands behind Spark's own jars on the class path. An archive of classes fits every class path
+that begins as its own did."""
 
 KNOWN_SPARK = "4.1."
 """The versions whose options for Java are those below."""
@@ -42,7 +46,6 @@ _READ_BY_SCRIPT = (
     "HADOOP_CONF_DIR",
     "PYSPARK_SUBMIT_ARGS",
     "SPARK_CONF_DIR",
-    "SPARK_DIST_CLASSPATH",
     "SPARK_LAUNCHER_OPTS",
     "SPARK_PREPEND_CLASSES",
     "SPARK_PRINT_LAUNCH_COMMAND",
@@ -69,8 +72,8 @@ class LaunchCommand:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
-def launch_command(conf: Mapping[str, str]) -> LaunchCommand:
-    """`conf`: the settings of the session. JAVA_HOME is set."""
+def launch_command(conf: Mapping[str, str], last_jars: str = "") -> LaunchCommand:
+    """`conf`: the settings of the session; `last_jars`: the value of that variable. JAVA_HOME is set."""
     settings = [part for key, value in conf.items() for part in ("--conf", f"{key}={value}")]
     home = _own_spark()
     if home is None or not _is_plain(home, conf):
@@ -82,7 +85,7 @@ def launch_command(conf: Mapping[str, str]) -> LaunchCommand:
     arguments = (
         str(Path(os.environ["JAVA_HOME"]) / "bin" / "java"),
         "-cp",
-        os.pathsep.join(_class_path(home, conf.get(_CLASS_PATH, ""))),
+        os.pathsep.join(_class_path(home, conf.get(_CLASS_PATH, ""), last_jars)),
         f"-Xmx{conf[_MEMORY]}",
         *conf.get(_JAVA, "").split(),
         *_OPTIONS,
@@ -125,9 +128,10 @@ def _is_plain(home: Path, conf: Mapping[str, str]) -> bool:
     )
 
 
-def _class_path(home: Path, extra: str) -> list[str]:
+def _class_path(home: Path, extra: str, last: str) -> list[str]:
     """In this order, each once: an archive of classes is refused for another path."""
     jars = home / "jars"
     first = sorted(str(jar) for jar in jars.glob("slf4j-api-*"))
-    entries = [*filter(None, extra.split(os.pathsep)), str(home / "conf"), *first, str(jars / "*")]
+    before, behind = (filter(None, given.split(os.pathsep)) for given in (extra, last))
+    entries = [*before, str(home / "conf"), *first, str(jars / "*"), *behind]
     return list(dict.fromkeys(f"{entry.rstrip('/')}/" if os.path.isdir(entry) else entry for entry in entries))

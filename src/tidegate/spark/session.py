@@ -20,6 +20,7 @@ from tidegate.spark.java import find_java
 from tidegate.spark.java_options import java_options
 from tidegate.spark.jvm import forget_spark, in_thread, is_connected, running_jvm, start_jvm
 from tidegate.spark.jvm_watch import start_watching
+from tidegate.spark.launch_command import LAST_JARS
 from tidegate.spark.project_jars import connection_jars
 from tidegate.spark.s3a import s3a_conf, uses_s3
 from tidegate.spark.starting import NOT_STARTED, STARTED, STARTING
@@ -102,11 +103,11 @@ def start_session(
             where=str(log_dir),
             remedy="Check the folder's permissions and disk.",
         ) from error
-    conf = {"spark.app.name": "tidegate", **_conf(spark, (*jars, *own_jars), log_dir, archive, formats, work)}
+    conf = {"spark.app.name": "tidegate", **_conf(spark, jars, own_jars, log_dir, archive, formats, work)}
     with log:
         start = log.tell()
         try:
-            session = _connect(conf, log, _jvm_environment(log_dir))
+            session = _connect(conf, log, _jvm_environment(log_dir, own_jars))
         except Exception as error:
             tail = (log_dir / SPARK_LOG).read_bytes()[start:].decode(errors="replace").strip().splitlines()
             because = next((line for line in reversed(tail) if "rror" in line), str(error).splitlines()[0])
@@ -130,11 +131,15 @@ def _require(session: SparkSession, formats: tuple[TableFormat, ...]) -> None:
             )
 
 
-def _jvm_environment(log_dir: Path) -> dict[str, str]:
-    """Python functions that come through Spark's Connect server run with the JVM's `PYSPARK_PYTHON`; those of this
+def _jvm_environment(log_dir: Path, last_jars: tuple[Path, ...]) -> dict[str, str]:
+    """`last_jars`: behind Spark's own, since an archive of classes fits every class path that begins as its own did.
+
+    Python functions that come through Spark's Connect server run with the JVM's `PYSPARK_PYTHON`; those of this
     process with its own. The file is not there before code that is not trusted is to run, see `walled_functions`."""
     own = os.environ["PYSPARK_PYTHON"]
+    behind = [os.environ.get(LAST_JARS, ""), *map(str, last_jars)]
     return {
+        LAST_JARS: os.pathsep.join(filter(None, behind)),
         "PYSPARK_PYTHON": str((log_dir / WALLED_PYTHON).absolute()),
         "PYSPARK_DRIVER_PYTHON": os.environ.get("PYSPARK_DRIVER_PYTHON", own),
     }
@@ -165,6 +170,7 @@ def _connect(conf: Mapping[str, str], log: IO[bytes], environment: Mapping[str, 
 def _conf(
     spark: SparkSection,
     jars: tuple[Path, ...],
+    own_jars: tuple[Path, ...],
     log_dir: Path,
     archive: Path | None,
     formats: tuple[TableFormat, ...],
@@ -185,19 +191,20 @@ def _conf(
         # An array that does not fit fails its task; by default it would end the JVM, and every other model with it.
         "spark.executor.killOnFatalError.depth": "0",
         "spark.ui.enabled": "false",
+        # Each statement's plan is written for that interface, which is off, once for each of its stages.
+        "spark.sql.ui.explainMode": "simple",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.sources.partitionOverwriteMode": "dynamic",
     }
     for table_format in formats:
         conf.update(table_format.conf)
-    paths = [str(jar) for jar in jars]
     if spark.master.startswith("local"):
         # On one machine the class path does; shipping the jars to an executor in the same JVM costs a second.
-        conf["spark.driver.extraClassPath"] = os.pathsep.join(paths)
+        conf["spark.driver.extraClassPath"] = os.pathsep.join(map(str, jars))
         conf["spark.driver.host"] = conf["spark.driver.bindAddress"] = "127.0.0.1"
         conf["spark.sql.shuffle.partitions"] = str(max(2, 2 * local_cores(spark.master)))
     else:
-        conf["spark.jars"] = ",".join(paths)
+        conf["spark.jars"] = ",".join(map(str, (*jars, *own_jars)))
     own = dict(spark.conf)
     for key, separator in (("spark.driver.extraClassPath", os.pathsep), ("spark.jars", ","), (_EXTENSIONS, ",")):
         if key in conf and key in own:  # a project adds to what Tidegate needs, and does not replace it
