@@ -202,6 +202,7 @@ def spark(spark_log: Path) -> Iterator[SparkSession]:
     from tests.services.h2 import h2_jar
     from tidegate.spark.launch_command import LAST_JARS
     from tidegate.spark.session import start_session
+    from tidegate.spark.table_formats import DELTA
 
     for variable in (PLANTED_TOKEN, PLANTED_VARIABLE):
         os.environ.setdefault(*variable)
@@ -212,6 +213,7 @@ def spark(spark_log: Path) -> Iterator[SparkSession]:
             "spark.driver.extraJavaOptions": f"{QUICK_JVM} {ROOMY_JVM}",
             "spark.sql.codegen.wholeStage": "false",
             **INTERPRETED,
+            **DELTA.local_conf,
         },
     )
     with pytest.MonkeyPatch.context() as patch:  # behind Spark's own jars, so that the archive of classes is used

@@ -68,6 +68,7 @@ def test_project_with_delta_has_both_extensions_and_the_jars_at_the_end(started:
     assert fetched == {jar.file_name for jar in (*JARS, *DELTA.jars)}
     assert conf["spark.sql.extensions"] == f"{ICEBERG},io.delta.sql.DeltaSparkSessionExtension"
     assert conf["spark.sql.catalog.spark_catalog"] == "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+    assert conf["spark.databricks.delta.snapshotPartitions"] == "2"
     first, last = (
         [Path(path).name for path in conf[key].split(os.pathsep)]
         for key in ("spark.driver.extraClassPath", "SPARK_DIST_CLASSPATH")

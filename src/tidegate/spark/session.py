@@ -197,7 +197,7 @@ def _conf(
         "spark.sql.sources.partitionOverwriteMode": "dynamic",
     }
     for table_format in formats:
-        conf.update(table_format.conf)
+        conf |= {**table_format.conf, **(table_format.local_conf if spark.master.startswith("local") else {})}
     if spark.master.startswith("local"):
         # On one machine the class path does; shipping the jars to an executor in the same JVM costs a second.
         conf["spark.driver.extraClassPath"] = os.pathsep.join(map(str, jars))

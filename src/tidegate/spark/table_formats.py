@@ -23,6 +23,8 @@ class TableFormat:
     extension: str
     """The class to add to spark.sql.extensions, which only a new Spark reads."""
     conf: Mapping[str, str] = field(default_factory=dict)
+    local_conf: Mapping[str, str] = field(default_factory=dict)
+    """Besides, where Spark runs on one machine."""
 
 
 DELTA = TableFormat(
@@ -41,6 +43,8 @@ DELTA = TableFormat(
     ),
     "io.delta.sql.DeltaSparkSessionExtension",
     {"spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog"},
+    # Delta reads its log with a task for each, 50 by default, also that of a table of a few files.
+    {"spark.databricks.delta.snapshotPartitions": "2"},
 )
 
 
