@@ -1,0 +1,54 @@
+"""In which order `make test` begins the files that need Spark, and which of them one worker takes together.
+
+Both only save time: a worker must not be left alone with a slow file at the end, nor start a server for one test.
+"""
+
+from __future__ import annotations
+
+from xdist.scheduler import LoadFileScheduling
+
+__all__ = ["FIRST", "ON_SERVERS", "FilesByServer", "rank"]
+
+ON_SERVERS = tuple(
+    f"tests/{name}.py"
+    for name in (
+        "lake/test_branch_or_main",
+        "lake/test_branches",
+        "lake/test_metadata",
+        "lake/test_nessie",
+        "lake/test_on_spark",
+        "lake/test_rest",
+        "lake/test_side_by_side",
+        "operations/test_chaos_copies",
+        "operations/test_reap",
+        "runs/test_catalogs",
+        "runs/test_conflicts",
+        "runs/test_degraded",
+        "runs/test_ledger",
+    )
+)
+"""Files with tests on Nessie and on Iceberg's REST server, each of which takes longer to start than most tests."""
+
+FIRST = (
+    *ON_SERVERS,
+    *(
+        f"tests/{name}.py"
+        for name in (
+            "write/test_cases",
+            "transform/test_landing_cases",
+            "runs/test_contract_runs",
+        )
+    ),
+)
+"""The slowest ones."""
+
+
+def rank(nodeid: str) -> int:
+    file = nodeid.partition("::")[0]
+    return FIRST.index(file) if file in FIRST else len(FIRST)
+
+
+class FilesByServer(LoadFileScheduling):
+    def _split_scope(self, nodeid: str) -> str:
+        file: str = super()._split_scope(nodeid)
+        return "servers" if file in ON_SERVERS else file
