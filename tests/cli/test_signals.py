@@ -104,6 +104,11 @@ def status(project: Path) -> str:
         return state.runs(1)[0].status
 
 
+def by_script(moment: str) -> dict[str, str]:
+    """Its arguments are read by Spark's script alone, which starts a launcher first."""
+    return {"PYSPARK_SUBMIT_ARGS": "pyspark-shell"} if moment == "launching" else {}
+
+
 @pytest.mark.parametrize(
     ("moment", "numbers"),
     [
@@ -117,7 +122,7 @@ def status(project: Path) -> str:
 def test_a_run_that_is_signalled_ends_as_cancelled_and_leaves_no_process(
     project: Path, moment: str, numbers: list[signal.Signals]
 ) -> None:
-    command = Command(project, "run", "--json")
+    command = Command(project, "run", "--json", **by_script(moment))
     within = 3 if moment == "before_write" else 30
     code, out, err = command.end(getattr(command, moment, command.reached(moment)), *numbers, within=within)
     assert (command.left(), code) == ([], 130), err
@@ -138,7 +143,7 @@ def test_a_run_that_is_signalled_ends_as_cancelled_and_leaves_no_process(
     ],
 )
 def test_no_process_outlives_a_run_that_is_killed(project: Path, moment: str, number: signal.Signals) -> None:
-    command = Command(project, "run")
+    command = Command(project, "run", **by_script(moment))
     code, _, _ = command.end(getattr(command, moment, command.reached(moment)), number)
     assert code == -number
     assert eventually(lambda: not command.left(), 5), command.left()
