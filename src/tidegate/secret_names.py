@@ -36,8 +36,8 @@ _DATA_KEYS = frozenset(
     }
 )
 """What stands before `key` where that is columns of a table."""
-_OF_DATA = frozenset({"column", "columns", "field", "fields", "table"})
-"""What such a name ends with where its value is the name of a column or table."""
+_OF_DATA = frozenset({"column", "columns", "field", "fields", "sock", "table"})
+"""What such a name ends with where its value is the name of a column, a table or a socket (SSH_AUTH_SOCK)."""
 _PASSWORD_WORD = re.compile(
     r"credentials?|creds|(?:db|user)?pass|passphrase|pw|\w*pwd|sas|sig|signature|.*(?:password|passwd|secret|token|apikey)s?"
 )
