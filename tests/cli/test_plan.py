@@ -40,7 +40,7 @@ def shop(project: Path) -> Path:
     (models / "gold").mkdir()
     (models / "silver" / "orders.sql").write_text("-- @kind: merge\n-- @unique_key: id\nSELECT 1 AS id, 5 AS amount\n")
     (models / "silver" / "notes.sql").write_text("-- @tags: daily\nSELECT 1 AS id\n")
-    (models / "gold" / "revenue.sql").write_text("SELECT sum(amount) AS revenue FROM silver.orders\n")
+    (models / "gold" / "revenue.sql").write_text("SELECT avg(amount) AS revenue FROM silver.orders\n")
     return project
 
 
@@ -229,7 +229,8 @@ def test_a_change_reaches_what_reads_it_with_the_snapshots_it_is_about(shop: Pat
     publish(shop, "run-1", {"silver.notes": (11,), "silver.orders": (12,), "gold.revenue": (13,)})
     publish(shop, "run-2", {"silver.orders": (12, 14)})
     *_, last = tidegate("plan", "--json").document["steps"]
-    reason = "silver.orders gained 1 row; no delta: an aggregate without GROUP BY"
+    why = "revenue of an aggregate without GROUP BY, which is no plain count, sum, min or max"
+    reason = f"silver.orders gained 1 row; no delta: {why}"
     assert (last["run_type"], last["reason"], last["tentative"]) == ("full", reason, False)
     read = {"table": "silver.orders", "from_snapshot": 12, "to_snapshot": 14, "changed_rows": 1}
     assert (last["inputs"], last["estimated_rows"], last["estimated_bytes"]) == ([read], 2, 80)

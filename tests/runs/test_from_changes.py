@@ -96,6 +96,14 @@ def write_models(shop: ProjectFolder) -> None:
     shop.model("silver.orders", "SELECT id, customer FROM src.orders", **keyed)
     named = "SELECT o.id, c.name FROM silver.orders o JOIN src.customers c ON o.customer = c.id"
     shop.model("gold.named", named, **keyed)
+    shop.model("gold.loose", "SELECT k, upper(string(k)) AS name FROM src.lost", **always)
+    rollup = "SELECT status, id % 2 AS odd, count(*) AS n FROM src.versions GROUP BY ROLLUP (status, id % 2)"
+    shop.model("gold.rollup", rollup, **always)
+    shop.model("gold.sums", "SELECT count(*) AS n, sum(id) AS total, max(status) AS last FROM src.versions", **always)
+    shop.model("gold.lost_sum", "SELECT sum(id) AS total FROM src.lost", **always)
+    below = "SELECT id FROM src.lost WHERE id < (SELECT max(id) FROM src.versions)"
+    shop.model("gold.below", below, **always)
+    shop.model("gold.beyond", "SELECT id FROM src.same WHERE id > (SELECT min(id) FROM src.lost)", **always)
 
 
 def test_a_query_that_stumbles_over_changed_rows_is_answered_from_all_rows(story: Story) -> None:
@@ -162,3 +170,40 @@ def test_a_change_that_touches_most_of_a_table_is_answered_from_all_rows(story: 
 
 def test_hidden_columns_can_be_counted(story: Story) -> None:
     assert story.shop.rows("SELECT count(_row_id), max(_row_id) FROM src.touched") == [(3, 2)]
+
+
+def test_rows_without_a_key_are_found_by_their_values(story: Story) -> None:
+    loose = story.of("gold.loose")
+    assert (loose.run_type, loose.reason.count(";")) == ("incremental", 0)
+    assert story.shop.rows("SELECT k, name, count(*) FROM gold.loose GROUP BY ALL") == [
+        (0, "0", 9),
+        (1, "1", 9),
+        (2, "2", 9),
+    ]
+
+
+def test_counts_and_sums_of_all_rows_are_added_up(story: Story) -> None:
+    sums = story.of("gold.sums")
+    assert (sums.run_type, sums.rows_written) == ("incremental", 1)
+    assert story.shop.rows("gold.sums") == [(4, 8, "paid")]
+    assert story.of("gold.sums", 2).run_type == "skip"
+
+
+def test_a_sum_that_may_have_lost_its_last_value_is_computed_from_all_rows(story: Story) -> None:
+    lost = story.of("gold.lost_sum")
+    assert (lost.run_type, lost.reason.split("; ")[-1]) == ("full", "the former result does not tell the new one")
+    assert story.shop.rows("gold.lost_sum") == [(432,)]
+
+
+def test_a_subquery_with_the_answer_of_last_time_is_a_constant(story: Story) -> None:
+    below, beyond = story.of("gold.below"), story.of("gold.beyond")
+    assert (below.run_type, beyond.run_type) == ("incremental", "full")
+    assert beyond.reason.endswith("the answer of a subquery changed")
+    assert story.shop.rows("gold.below") == [(3,)]
+    assert story.shop.rows("SELECT min(id), count(*) FROM gold.beyond") == [(4, 26)]
+
+
+def test_groups_and_subtotals_are_brought_up_to_date(story: Story) -> None:
+    assert (story.of("gold.rollup").run_type, story.of("gold.rollup", 2).run_type) == ("incremental", "skip")
+    rows = story.shop.rows("SELECT coalesce(status, 'all'), coalesce(odd, -1), n FROM gold.rollup")
+    assert rows == [("all", -1, 4), ("new", -1, 3), ("new", 0, 2), ("new", 1, 1), ("paid", -1, 1), ("paid", 1, 1)]

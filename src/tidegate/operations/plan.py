@@ -260,7 +260,7 @@ def _delta_sql(step: PlanStep) -> str | None:
     delta = step.decision.delta
     if delta is None:
         return None
-    from tidegate.planner.deltas.delta_query import delta_image_sql, image_sql
+    from tidegate.planner.deltas.delta_query import OWN, delta_image_sql, image_sql
     from tidegate.planner.deltas.rewrite import explain
 
     images = {}
@@ -271,7 +271,7 @@ def _delta_sql(step: PlanStep) -> str | None:
         used_columns = step.progress.tables[str(read.table)].used if step.progress else None
         columns = tuple(used_columns) if used_columns else step.inputs.metadata[str(read.table)].column_names
         images[read.name] = image_sql(read.table, read.image, step.decision.changes[read.table], columns)
-    return explain(delta, images)
+    return explain(delta, {**images, OWN: f"SELECT * FROM {step.table.quoted}"})
 
 
 def _changed_rows(inputs: Inputs, name: str, was_read: bool) -> int | None:

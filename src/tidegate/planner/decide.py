@@ -239,7 +239,7 @@ def _decide_changed_inputs(
         return _from_all_rows(model, f"{reason}; {why}" if why else reason)
     if bound is None:
         return whole
-    delta = delta_query(model, inputs, bound)
+    delta = delta_query(model, own, inputs, bound)
     if isinstance(delta, DeltaRefusal):
         why = delta.construct if delta.construct.startswith("no key") else f"no delta: {delta.construct}"
         return _from_all_rows(model, f"{reason}; {why}")

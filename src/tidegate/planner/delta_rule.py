@@ -45,8 +45,10 @@ def obstacle(model: CompiledModel, inputs: Inputs) -> str | None:
     return "" if inputs.untracked or not inputs.traceable else None
 
 
-def delta_query(model: CompiledModel, inputs: Inputs, bound: Callable[[], BoundQuery]) -> DeltaQuery | DeltaRefusal:
-    """The model's query rewritten for what changed. Call only where there is no obstacle."""
+def delta_query(
+    model: CompiledModel, own: TableMetadata | None, inputs: Inputs, bound: Callable[[], BoundQuery]
+) -> DeltaQuery | DeltaRefusal:
+    """The model's query rewritten for what changed. Call only where there is no obstacle. `own`: the model's table."""
     # Imported here: a run in which nothing changed ends without a parser.
     from tidegate.planner.arrival_order import Arrival, by_arrival
     from tidegate.planner.deltas.rewrite import NO_KEY, rewrite
@@ -60,6 +62,10 @@ def delta_query(model: CompiledModel, inputs: Inputs, bound: Callable[[], BoundQ
     if isinstance(delta, DeltaRefusal) and delta.construct.startswith(NO_KEY):
         foreign = next((name for name, metadata in inputs.metadata.items() if _is_distrusted(metadata)), None)
         return DeltaRefusal(f"{foreign} has rows that no run wrote, so its key is not trusted") if foreign else delta
+    if isinstance(delta, DeltaQuery) and delta.reads_own and own is not None:
+        rounded = next((field.name for field in own.fields if field.type in ("float", "double")), None)
+        if rounded is not None:
+            return DeltaRefusal(f"the former {rounded}, which is a floating number")
     masked = {mask.column.lower() for mask in model.model.masks}
     if masked and isinstance(delta, DeltaQuery):
         # The table holds masked values, not the keys that a change touches.
@@ -99,7 +105,7 @@ def _delta_table(state: DeltaState, change: TableChange | Untraceable | None) ->
     keyed_by = frozenset(columns) if isinstance(change, TableChange) and change.insert_only else None
     words = {column.name.lower(): iceberg_word(column.type) for column in state.relation.columns}
     types = {name: word for name, word in words.items() if word is not None}
-    return InputTable(columns, (), change is not None, keyed_by, types=types)
+    return InputTable(columns, (), change is not None, keyed_by, types=types, all_versions=True)
 
 
 def _with_lineage(facts: InputTable) -> InputTable:

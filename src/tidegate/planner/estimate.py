@@ -132,11 +132,14 @@ def estimate_delta(
         if table in before and not change.insert_only:
             rows, bytes = rows + change.rows_removed, bytes + size.bytes // max(1, size.columns)
             seconds += change.rows_then * _BEFORE_ROW
+    texts = (delta.result, *(step.sql for step in delta.steps), *(guard.sql for guard in delta.guards))
     for name, size in sizes.items():
-        if _reads(delta.result, name):
+        if any(_reads(text, name) for text in texts):
             rows, bytes = rows + size.rows, bytes + size.bytes
             seconds += size.rows * size.columns * _READ_VALUE
-    seconds += touched_share(inputs, changes, target) * _work(sizes, own, progress)
+    # The steps read changed rows, however few rows of the target they touch.
+    spread = max(change.rows_now for change in changes.values()) if delta.steps else target
+    seconds += touched_share(inputs, changes, spread) * _work(sizes, own, progress)
     factor = min(max(progress.delta_factor, _LEAST_WORK), _MOST_WORK) if progress else 1.0
     return Estimate(rows, bytes, seconds * factor)
 

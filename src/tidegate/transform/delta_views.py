@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tidegate.compiler.compiled import TableRead
@@ -35,9 +34,7 @@ def with_delta_views(session: SparkSession, delta: DeltaQuery, tables: ChunkTabl
     """The same query over the views of Delta tables, which it names in full."""
     if not tables:
         return delta
-    return replace(
-        delta, touched=_over_views(session, delta.touched, tables), result=_over_views(session, delta.result, tables)
-    )
+    return delta.with_texts(lambda sql: _over_views(session, sql, tables))
 
 
 def delta_image(session: SparkSession, table: ChunkTable, image: Image, change: TableChange) -> DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
+from math import isnan
 from typing import Any
 
 import duckdb
@@ -12,11 +13,11 @@ from hypothesis import reject
 
 from tests.planner.deltas.models import Changed, Row, Table
 from tidegate.names import TableName
-from tidegate.planner.deltas.delta_query import TOUCHED, DeltaQuery, Image, InputTable
+from tidegate.planner.deltas.delta_query import OWN, TOUCHED, DeltaQuery, Image, InputTable
 
-__all__ = ["Duck", "facts", "translated"]
+__all__ = ["TYPES", "Duck", "facts", "translated", "value_sql"]
 
-_TYPES = {"int": "INTEGER", "text": "VARCHAR"}
+TYPES = {"int": "INTEGER", "text": "VARCHAR", "real": "DOUBLE"}
 
 
 def translated(sql: str) -> str:
@@ -24,7 +25,16 @@ def translated(sql: str) -> str:
 
 
 def _literal(row: Row) -> str:
-    return f"({', '.join('NULL' if value is None else repr(value) for value in row)})"
+    return f"({', '.join(map(value_sql, row))})"
+
+
+def value_sql(value: int | float | str | None) -> str:
+    return "NULL" if value is None else f"'{value}'::DOUBLE" if isinstance(value, float) else repr(value)
+
+
+def _comparable(value: Any) -> Any:
+    """NaN equals itself, as in SQL; 0.0 stands for -0.0, of which a group shows either."""
+    return ("NaN" if isnan(value) else value + 0.0) if isinstance(value, float) else value
 
 
 class Duck:
@@ -41,7 +51,7 @@ class Duck:
 
     def put(self, name: str, table: Table, rows: Collection[Row]) -> None:
         listed = ", ".join(_literal(row) for row in rows) or f"({', '.join('NULL' for _ in table.columns)})"
-        columns = ", ".join(f"{column.name}::{_TYPES[column.type]} AS {column.name}" for column in table.columns)
+        columns = ", ".join(f"{column.name}::{TYPES[column.type]} AS {column.name}" for column in table.columns)
         names = ", ".join(column.name for column in table.columns)
         cut = "" if rows else " WHERE FALSE"
         self._connection.execute(
@@ -49,7 +59,7 @@ class Duck:
         )
 
     def rows(self, sql: str) -> Counter[Any]:
-        return Counter(self._run(sql).fetchall())
+        return Counter(tuple(map(_comparable, row)) for row in self._run(sql).fetchall())
 
     def _run(self, sql: str) -> Any:
         try:
@@ -60,6 +70,10 @@ class Duck:
 
     def build(self, sql: str) -> None:
         self._run(f"CREATE OR REPLACE TABLE target AS {translated(sql)}")
+
+    def build_former(self) -> None:
+        """The target as it is now, whatever becomes of it."""
+        self._run("CREATE OR REPLACE TABLE former AS FROM target")
 
     def put_images(
         self,
@@ -76,20 +90,28 @@ class Duck:
                 rows = [row for i, row in were.items() if read.image is Image.THEN or i in changed.before]
             self.put(read.name, table, rows)
 
-    def apply(self, delta: DeltaQuery) -> None:
-        """Replaces the rows of the target that are touched."""
+    def apply(self, delta: DeltaQuery) -> bool:
+        """Replaces the rows of the target that are touched. False: a guard wants all rows instead."""
         same = " AND ".join(f"target.{name} IS NOT DISTINCT FROM {TOUCHED}.{name}" for name in delta.region)
         run = self._run
+        run(f"CREATE OR REPLACE VIEW {OWN} AS FROM target")
+        for step in delta.steps:
+            run(f"CREATE OR REPLACE TABLE {step.name} AS {translated(step.sql)}")
+        if any(self.rows(translated(guard.sql)) for guard in delta.guards):
+            return False
         run(f"CREATE OR REPLACE TABLE {TOUCHED} AS {translated(delta.touched)}")
         run(f"CREATE OR REPLACE TABLE fresh AS {translated(delta.result)}")
         run(f"DELETE FROM target WHERE EXISTS (SELECT 1 FROM {TOUCHED} WHERE {same})")
         run("INSERT INTO target SELECT * FROM fresh")
+        return True
 
 
 def facts(table: Table, changed: Changed | None = None) -> InputTable:
     unique = (table.unique,) if table.unique else ()
     columns = tuple(column.name for column in table.columns)
-    types = {column.name: {"text": "string"}.get(column.type, column.type) for column in table.columns}
+    types = {
+        column.name: {"text": "string", "real": "double"}.get(column.type, column.type) for column in table.columns
+    }
     if changed is None:
         return InputTable(columns, unique, types=types)
     return InputTable(columns, unique, bool(changed.before or changed.after), changed.kept, types=types)

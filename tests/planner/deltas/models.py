@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import nan
 from random import Random
 from typing import NamedTuple
 
@@ -24,16 +26,18 @@ __all__ = [
 KEYS = (0, 1, 2, 3, 4, 5, None)
 NUMBERS = (0, 1, 1, 2, None)
 WORDS = ("x", "x", "y", None)
+REALS = (0.0, -0.0, 1.5, nan, None)
 
-Row = tuple[int | str | None, ...]
+Row = tuple[int | float | str | None, ...]
 
 
 class Column(NamedTuple):
     name: str
     type: str
 
-    def value(self, rng: Random) -> int | str | None:
-        return rng.choice(KEYS if self.name == "k" else NUMBERS if self.type == "int" else WORDS)
+    def value(self, rng: Random) -> int | float | str | None:
+        values: Sequence[int | float | str | None] = {"int": NUMBERS, "text": WORDS, "real": REALS}[self.type]
+        return rng.choice(KEYS if self.name == "k" else values)
 
 
 @dataclass
@@ -69,6 +73,7 @@ def random_tables(rng: Random) -> list[Table]:
     for n in range(rng.choice((1, 2, 2, 3))):
         names = ["k", "a", "b", f"c{n}"][: rng.choice((2, 3, 4, 4))]
         columns = tuple(Column(name, "text" if name == "b" else "int") for name in names)
+        columns += (Column("f", "real"),) if rng.randrange(3) == 0 else ()
         table = Table(TableName("lake", rng.choice(("raw", "silver")), f"t{n}"), columns, random_key(rng))
         fill(rng, table)
         tables.append(table)
@@ -188,7 +193,7 @@ class _Maker:
             same = next((other for other in rest if other.type == column.type), None)
             if same is not None:
                 rest.remove(same)
-            nothing = f"CAST(NULL AS {'int' if column.type == 'int' else 'string'})"
+            nothing = f"CAST(NULL AS {({'int': 'int', 'text': 'string', 'real': 'double'})[column.type]})"
             chosen.append(same.name if same else nothing if self.chance(2) else self.literal(column.type))
         alias = self.alias()
         right = f"SELECT {', '.join(f'{name} AS r{n}' for n, name in enumerate(chosen))} FROM ({right}) AS {alias}"
@@ -234,7 +239,7 @@ class _Maker:
         return self.rng.choice(found) if found else None
 
     def literal(self, type_: str) -> str:
-        return self.rng.choice(("0", "1", "2")) if type_ == "int" else self.rng.choice(("'x'", "'y'"))
+        return self.rng.choice({"int": ("0", "1", "2"), "text": ("'x'", "'y'"), "real": ("0D", "1.5D")}[type_])
 
     def expression(self, items: list[_Item]) -> tuple[str, str]:
         found = self.column(items)
@@ -262,7 +267,8 @@ class _Maker:
             place = self.rng.randrange(2)
             sides[place] = f"coalesce({sides[place]}, {self.literal(one[1])})"
         elif self.chance(12):
-            sides = [f"{side} % 2" if one[1] == "int" else f"lower({side})" for side in sides]
+            change = {"int": "{} % 2", "text": "lower({})", "real": "abs({})"}[one[1]]
+            sides = [change.format(side) for side in sides]
         self.rng.shuffle(sides)
         return f"{sides[0]} {'<=>' if self.chance(self.null_safe) else '='} {sides[1]}"
 
@@ -323,6 +329,18 @@ class _Maker:
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         return f"{self.rng.choice(('EXISTS', 'NOT EXISTS'))} (SELECT 1 {sources}{where})"
 
+    def constant_condition(self, items: list[_Item]) -> str:
+        """With the answer of a subquery that uses nothing of the query around it."""
+        text, inner = self.item(0)
+        name, type_ = self.column([inner]) or ("1", "int")
+        outer = self.column(items, type_)
+        where = f" WHERE {self.condition([inner])}" if self.chance(2) else ""
+        if outer is None or self.chance(2):
+            where = where or f" WHERE {self.condition([inner])}"
+            return f"(SELECT count(*) FROM {text}{where}) >= {self.literal('int')}"
+        function = self.rng.choice(("min", "max", "max"))
+        return f"{outer[0]} {self.rng.choice(('<=', '=', '<>'))} (SELECT {function}({name}) FROM {text}{where})"
+
     def select(self, depth: int) -> tuple[str, tuple[Column, ...]]:
         text, first = self.item(depth)
         items, sources, conditions = [first], [text], []
@@ -351,11 +369,17 @@ class _Maker:
         if self.chance(6):
             conditions.append(self.equation(items, items) or "1 = 1")
         if self.chance(4):
-            conditions.append(self.subquery_condition(items, depth))
+            subquery = self.subquery_condition(items, depth)
+            other = self.subquery_condition(items, 0) if self.chance(4) else self.condition(items)
+            word = self.rng.choice(("OR", "AND"))
+            conditions.append(f"({subquery} {word} {other})" if self.chance(3) else subquery)
+        if self.chance(12):
+            conditions.append(self.constant_condition(items))
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         tail = f"FROM {' '.join(sources)}{where}"
         kinds = (self.plain, self.plain, self.plain, self.grouped, self.grouped, self.distinct, self.windowed)
-        return self.rng.choice(kinds)(items, tail)
+        kind = self.rng.choice(kinds)
+        return (self.whole if self.chance(10) else kind)(items, tail)
 
     def outputs(self, items: list[_Item], least: int, most: int) -> list[tuple[str, str]]:
         return [self.expression(items) for _ in range(self.rng.randint(least, most))]
@@ -395,7 +419,34 @@ class _Maker:
             by = "ALL"
         elif self.chance(20):
             by += f", {self.subquery_condition(items, 0)}"
+        elif self.chance(4):
+            by, found, having = self.several_groupings(groups, found)
         return f"SELECT {self.listed(found)} {tail} GROUP BY {by}{having}", self.named(found)
+
+    def several_groupings(
+        self, groups: list[tuple[str, str]], found: list[tuple[str, str]]
+    ) -> tuple[str, list[tuple[str, str]], str]:
+        """Without a row for the grouping by nothing where there are no rows: Spark gives none."""
+        keys = list(dict.fromkeys(expression for expression, _ in groups))
+        plain = [key for key in keys if key.replace(".", "").isidentifier()]
+        if plain and self.chance(3):
+            found = [*found, (f"grouping({self.rng.choice(plain)})", "int")]
+        sets = self.rng.sample([f"({keys[0]})", f"({keys[-1]})", "()"], self.rng.choice((0, 1, 2)))
+        sets.insert(self.rng.randint(0, len(sets)), f"({', '.join(keys)})")
+        ways = [f"ROLLUP ({', '.join(keys)})", f"CUBE ({', '.join(keys)})", f"GROUPING SETS ({', '.join(sets)})"]
+        if len(keys) == 2:
+            ways.append(f"{keys[0]}, ROLLUP ({keys[1]})")
+        return self.rng.choice(ways), found, f" HAVING count(*) > {self.rng.choice((0, 0, 1))}"
+
+    def whole(self, items: list[_Item], tail: str) -> tuple[str, tuple[Column, ...]]:
+        """One row, of all rows."""
+        found = [self.aggregate(items) for _ in range(self.rng.randint(1, 3))]
+        if number := self.column(items, "int"):
+            found.append((f"sum({number[0]})", "int"))
+        if self.chance(4):
+            found.append((self.literal("text"), "text"))
+        having = f" HAVING {self.having(items)}" if self.chance(12) else ""
+        return f"SELECT {self.listed(found)} {tail}{having}", self.named(found)
 
     def having(self, items: list[_Item]) -> str:
         found = self.column(items, "int")

@@ -69,8 +69,10 @@ def told(delta: DeltaQuery | DeltaRefusal) -> str:
         return f"refused: {delta.construct}\n"
     unique = ", unique" if delta.unique else ""
     reads = ", ".join(read.name for read in delta.reads)
+    steps = "".join(f"--- step {step.name}\n{step.sql}\n" for step in delta.steps)
+    steps += "".join(f"--- unless: {guard.why}\n{guard.sql}\n" for guard in delta.guards)
     head = f"region {', '.join(delta.region)}{unique}\nreads {reads}"
-    return f"{head}\n--- touched\n{delta.touched}\n--- result\n{delta.result}\n"
+    return f"{head}\n{steps}--- touched\n{delta.touched}\n--- result\n{delta.result}\n"
 
 
 ALL = [(path.stem, case) for path in sorted(CASES.glob("*.txt")) for case in read_cases(path)]

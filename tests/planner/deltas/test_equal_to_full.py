@@ -27,7 +27,7 @@ from tests.planner.deltas.models import (
     random_tables,
 )
 from tidegate.names import TableName
-from tidegate.planner.deltas.delta_query import DeltaQuery
+from tidegate.planner.deltas.delta_query import OWN, DeltaQuery
 from tidegate.planner.deltas.rewrite import explain, needed_columns, rewrite
 
 PROVE = bool(os.environ.get("TIDEGATE_PROVE"))
@@ -71,6 +71,7 @@ def test_maintained_tables_equal_the_full_query(duck: Duck) -> None:
         outcomes[maintained(rng, duck, tables, random_model(rng, tables))] += 1
 
     proven()
+    assert outcomes["guarded"] < 0.1 * outcomes["delta"], outcomes.most_common(30)
     inside = sum(n for what, n in outcomes.items() if not any(words in what for words in OUTSIDE))
     assert outcomes["delta"] > 0.45 * outcomes.total(), outcomes.most_common(30)
     assert outcomes["delta"] > 0.8 * inside, outcomes.most_common(30)
@@ -114,6 +115,25 @@ SELECT k, b, count(*) OVER w AS n FROM t0 WINDOW w AS (PARTITION BY b ORDER BY a
 SELECT q.k, (SELECT count(*) FROM t1 r WHERE r.a = q.a AND r.k IN (SELECT s.k FROM t2 s)) AS n FROM t0 q
 SELECT q.k FROM t0 q WHERE q.a IN (SELECT r.a FROM t1 r WHERE r.k < q.k)
 SELECT k, q.a, r.a AS c, s.b FROM t0 q LEFT JOIN t1 r USING (k) RIGHT JOIN t2 s USING (k)
+SELECT q.a, q.b FROM t0 q
+SELECT q.b, r.a FROM t0 q JOIN t1 r ON r.k = q.k
+SELECT q.a, r.b FROM t0 q CROSS JOIN t1 r
+SELECT q.a, r.b FROM t0 q LEFT JOIN t1 r ON r.a >= q.a
+SELECT q.a, q.b, count(*) AS n FROM t0 q GROUP BY ROLLUP (a, b) HAVING count(*) > 0
+SELECT b, k, sum(k) AS n, grouping_id(k, b) AS m FROM t0 GROUP BY CUBE (k, b) HAVING count(*) > 0
+SELECT q.a, r.b, max(s.k) AS n FROM t0 q JOIN t1 r ON r.k = q.k LEFT JOIN t2 s ON s.k = r.k GROUP BY q.a, ROLLUP (r.b)
+SELECT q.a, count(*) AS n FROM t0 q GROUP BY GROUPING SETS ((a), (b), (a)) HAVING count(*) > 0
+SELECT coalesce(a, -1) AS a, n FROM (SELECT a, count(*) AS n FROM t0 GROUP BY ROLLUP (a, b) HAVING count(*) > 1)
+SELECT q.k, q.a FROM t0 q WHERE q.a >= (SELECT max(r.a) FROM t1 r WHERE r.b = 'x')
+SELECT q.k, s.n FROM t0 q CROSS JOIN (SELECT min(a) AS n FROM t1) s WHERE q.a > s.n
+SELECT q.k FROM t0 q WHERE q.b = 'x' OR q.a IN (SELECT s.a FROM t2 s) AND q.k > 1
+SELECT q.k FROM t0 q WHERE NOT (q.b = 'x' OR q.a IN (SELECT s.a FROM t2 s))
+SELECT count(*) AS n, sum(a) AS m, min(k) AS o, max(b) AS p FROM t0
+SELECT count(q.a) AS n, sum(q.a * r.k) AS m FROM t0 q LEFT JOIN t1 r ON r.k = q.a
+SELECT count(*) AS n, sum(q.a) AS m FROM t0 q JOIN t0 r ON r.k = q.a
+SELECT count(*) FILTER (WHERE r.b = 'x') AS n FROM t0 q RIGHT JOIN t1 r ON r.k = q.a JOIN t2 s ON s.k = r.k
+SELECT sum(q.a) AS n FROM t0 q WHERE q.k IN (SELECT r.k FROM t1 r)
+SELECT max(q.a) AS n, 'x' AS m FROM (SELECT k, a FROM t0 WHERE a > 0) q LEFT ANTI JOIN t1 r ON r.k = q.k
 """
 
 
@@ -142,7 +162,8 @@ def maintained(rng: Random, duck: Duck, existing: Sequence[Table], model: Model)
         return delta.construct
     assert not model.within_key or set(delta.region) <= set(model.key)
     duck.put_images(delta, tables, then, changes)
-    duck.apply(delta)
+    if not duck.apply(delta):
+        return "guarded"
     expected, found = duck.rows(translated(model.sql)), duck.rows("FROM target")
     assert found == expected, story(model, delta, then, tables, changes)
     if delta.unique:
@@ -209,6 +230,9 @@ def test_the_explained_statement_gives_the_result(duck: Duck, rng: Random) -> No
     delta = rewrite(model.sql, inputs, model.key, holds_result=True)
     if isinstance(delta, DeltaQuery):
         duck.put_images(delta, tables, then, changes)
-        duck.apply(delta)
-        statement = explain(delta, {read.name: f"SELECT * FROM main.{read.name}" for read in delta.reads})
+        images = {read.name: f"SELECT * FROM main.{read.name}" for read in delta.reads}
+        statement = explain(delta, {**images, OWN: "SELECT * FROM main.former"})
+        duck.build_former()
+        if not duck.apply(delta):
+            return
         assert duck.rows(translated(statement)) == duck.rows("FROM fresh"), statement

@@ -19,6 +19,7 @@ from tidegate.datatypes import Relation as Columns
 from tidegate.lake.iceberg_types import spark_type
 from tidegate.names import TableName
 from tidegate.planner.deltas.blocks import (
+    WITHOUT_GROUPS,
     Base,
     Block,
     BlockItem,
@@ -32,6 +33,7 @@ from tidegate.planner.deltas.blocks import (
     Window,
 )
 from tidegate.planner.deltas.delta_query import InputTable
+from tidegate.planner.deltas.exact_values import may_be_constant
 from tidegate.planner.deltas.name_scopes import (
     SelectScope,
     Values,
@@ -140,7 +142,7 @@ class BlockReader:
         in_the_join = "FULL JOIN" if any(item.join is Join.FULL for item in scope.items) else None
         obstacle = obstacle or grouping or in_the_join
         if aggregated and group is None:
-            obstacle = obstacle or "an aggregate without GROUP BY"
+            obstacle = obstacle or WITHOUT_GROUPS
         bare = next((window for window in windows if not window.partition), None)
         if bare is not None:
             obstacle = obstacle or f"{bare.text} without PARTITION BY"
@@ -221,7 +223,9 @@ class BlockReader:
         name = name or f"__{len(scope.items)}"
         if any(item.name.lower() == name.lower() for item in scope.items):
             raise CannotRewriteError(f"two relations called {name}")
-        scope.items.append(BlockItem(name, relation, join, nullable, node=node))
+        scalar = isinstance(relation, Block) and relation.obstacle == WITHOUT_GROUPS
+        constant = node if scalar and may_be_constant(node, self.values.names) else None
+        scope.items.append(BlockItem(name, relation, join, nullable, node=node, constant=constant))
 
     def _table(self, node: Any) -> Relation:
         if not all(isinstance(part, exp.Identifier) for part in node.parts):
@@ -365,9 +369,13 @@ class BlockReader:
         apart = all(self.values.reached[id(seen)] == reached[id(seen)] for seen in outwards(around))
         if not pairs and apart and condition is not None:
             pairs = membership(self.values, query, condition, BlockItem(name, relation, Join.SUBQUERY, False), around)
-        description = subquery_description(query, condition, apart)
+        scalar = apart and not isinstance(query.parent, exp.In | exp.Exists)
+        constant = query if scalar and may_be_constant(query, self.values.names) else None
+        described = subquery_description(query, condition, apart)
         scope.items.append(
-            BlockItem(name, relation, Join.SUBQUERY, False, links_only=by_links, description=description)
+            BlockItem(
+                name, relation, Join.SUBQUERY, False, links_only=by_links, description=described, constant=constant
+            )
         )
         for child, parent, null_safe in pairs:
             if len(parent.items) == 1 and parent.flaw is None:

@@ -12,6 +12,7 @@ from tidegate.names import TableName
 from tidegate.planner.deltas.delta_query import InputTable
 
 __all__ = [
+    "WITHOUT_GROUPS",
     "Base",
     "Block",
     "BlockItem",
@@ -24,6 +25,9 @@ __all__ = [
     "Value",
     "Window",
 ]
+
+
+WITHOUT_GROUPS = "an aggregate without GROUP BY"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +58,11 @@ class OutputColumn:
     name: str
     value: Value
     type: DataType = ANY
+
+    @property
+    def is_unnamed(self) -> bool:
+        """Whether the query gives no name to it, so that the table has another."""
+        return self.name.startswith("__") and self.name[2:].isdigit()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +128,8 @@ class BlockItem:
     """Only the joined rows of its relation count, found by the links; its output does not matter."""
     description: str = ""
     """How messages call a subquery that nothing links."""
+    constant: Any = None
+    """The node of a query that uses nothing of the query around it: while it gives the same rows, it is a constant."""
 
     @property
     def changed(self) -> bool:

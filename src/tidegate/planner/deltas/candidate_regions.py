@@ -181,7 +181,9 @@ def _is_found_by_value(relation: Relation, place: int) -> bool:
             return kind is not None and re.search("map|variant|{", kind) is None
         case Block() if relation.obstacle is None:
             output = relation.outputs[place]
-            comparable = output.type.known and not output.type.contains("map", "variant", "interval")
+            comparable = (
+                not output.is_unnamed and output.type.known and not output.type.contains("map", "variant", "interval")
+            )
             return comparable and bool(output.value.columns) and touchable(relation, output.name)
         case SetOperation() if relation.obstacle is None:
             return all(_is_found_by_value(side, place) for side in (relation.left, relation.right))

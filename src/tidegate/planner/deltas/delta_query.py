@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from tidegate.lake.changes import TableChange
@@ -12,9 +13,12 @@ from tidegate.names import TableName, quote
 __all__ = [
     "CHANGE_TYPES",
     "LINEAGE",
+    "OWN",
     "TOUCHED",
+    "DeltaGuard",
     "DeltaQuery",
     "DeltaRefusal",
+    "DeltaStep",
     "Image",
     "ImageRead",
     "InputTable",
@@ -24,6 +28,10 @@ __all__ = [
 
 TOUCHED = "__touched"
 """The relation of touched keys, with the region's columns by name, without duplicates."""
+
+
+OWN = "__own"
+"""The relation of the model's own rows, as they were before the run."""
 
 
 LINEAGE = ("_last_updated_sequence_number", "_row_id")
@@ -65,6 +73,26 @@ class InputTable:
     """Of columns, by their names in lower case, where they are known."""
     lineage: bool = False
     """The query reads Iceberg's hidden columns of the table."""
+    all_versions: bool = False
+    """BEFORE and AFTER also have what a row was in between."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaStep:
+    """Rows that are computed once, before the touched keys, and read under `name`."""
+
+    name: str
+    sql: str
+    """May read OWN and the steps before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaGuard:
+    """If `sql` gives a row, the delta would be wrong, and all rows are read instead."""
+
+    sql: str
+    """May read the steps."""
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +110,26 @@ class DeltaQuery:
     """The images that `touched` or `result` names."""
     once: bool = False
     """`touched` gives each value once."""
+    steps: tuple[DeltaStep, ...] = ()
+    guards: tuple[DeltaGuard, ...] = ()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Everything that is read."""
+        return (*(step.sql for step in self.steps), *(guard.sql for guard in self.guards), self.touched, self.result)
+
+    def with_texts(self, change: Callable[[str], str]) -> DeltaQuery:
+        return replace(
+            self,
+            touched=change(self.touched),
+            result=change(self.result),
+            steps=tuple(replace(step, sql=change(step.sql)) for step in self.steps),
+            guards=tuple(replace(guard, sql=change(guard.sql)) for guard in self.guards),
+        )
+
+    @property
+    def reads_own(self) -> bool:
+        return any(re.search(rf"\b{OWN}\b", text) for text in self.texts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -272,10 +272,11 @@ def _outer_value(values: Values, tree: Any, around: SelectScope) -> Value | None
 def membership(
     values: Values, query: Any, condition: Any, item: BlockItem, around: SelectScope
 ) -> list[tuple[Value, Value, bool]]:
-    """`x IN (SELECT y …)` as a condition of its own; inside others NULL counts."""
-    if not is_member(query, condition):
+    """`x IN (SELECT y …)` where NULL is as good as false: as a condition of its own, or beside others by AND and OR."""
+    member = query.parent
+    if not is_member(query, member) or not _is_as_false(member, condition):
         return []
-    sides = condition.this.expressions if isinstance(condition.this, exp.Tuple) else [condition.this]
+    sides = member.this.expressions if isinstance(member.this, exp.Tuple) else [member.this]
     columns = item.relation.columns
     if len(sides) != len(columns) or len(set(columns)) < len(columns):
         return []
@@ -284,3 +285,12 @@ def membership(
         (value_of_column(item, place, column), values.value(side, around), False)
         for side, column in zip(sides, columns, strict=True)
     ]
+
+
+def _is_as_false(part: Any, condition: Any) -> bool:
+    """Whether NULL for the part means the same to the condition as false."""
+    while part is not condition:
+        part = part.parent
+        if not isinstance(part, exp.And | exp.Or | exp.Paren):
+            return False
+    return True

@@ -16,7 +16,7 @@ from tidegate.compiler.sql.sql_text import CANNOT_REWRITE, CannotRewriteError, E
 from tidegate.lake.progress import WHOLE, Order
 from tidegate.names import TableName, quote
 from tidegate.planner.deltas.block_reader import BlockReader
-from tidegate.planner.deltas.blocks import Block, Relation
+from tidegate.planner.deltas.blocks import Block, Relation, SetOperation
 from tidegate.planner.deltas.candidate_regions import (
     by_values,
     candidates,
@@ -26,7 +26,9 @@ from tidegate.planner.deltas.candidate_regions import (
     touchable,
     why_untouchable,
 )
-from tidegate.planner.deltas.delta_query import LINEAGE, TOUCHED, DeltaQuery, DeltaRefusal, InputTable
+from tidegate.planner.deltas.delta_query import LINEAGE, OWN, TOUCHED, DeltaQuery, DeltaRefusal, InputTable
+from tidegate.planner.deltas.groupings import write_out_groupings
+from tidegate.planner.deltas.one_row import is_one_row, one_row
 from tidegate.planner.deltas.restricted_query import Restrictor
 from tidegate.planner.deltas.touched_keys import Images, TouchedKeysQuery
 
@@ -60,10 +62,15 @@ def _rewrite(
     sql: str, inputs: Mapping[TableName, InputTable], key: tuple[str, ...], within_key: bool, holds_result: bool
 ) -> DeltaQuery:
     _check_determinism(sql)
-    script = read_script(sql)
+    script = first = read_script(sql)
     reader = BlockReader(script.tree, inputs)
+    while (written := write_out_groupings(script, reader.values.names)) is not None:
+        script = read_script(written)
+        reader = BlockReader(script.tree, inputs)
     relation = read_relation(script, reader)
     images = Images(sorted({base.table for base in reader.tables}))
+    if holds_result and not within_key and isinstance(relation, Block) and is_one_row(relation) and relation.changed:
+        return one_row(script, reader, relation, images)
     changed = [base for base in reader.tables if base.changed]
     refused: CannotRewriteError | None = None
     for places in _regions(relation, key, within_key, holds_result):
@@ -79,8 +86,12 @@ def _rewrite(
         only = changed[0] if len(changed) == 1 and not toucher.widened else None
         result = Restrictor(toucher, only).result(relation, places, names)
         unique = is_unique(relation, frozenset(places))
-        return DeltaQuery(tuple(names), unique, touched, result, images.reads(touched, result), once)
-    raise refused or CannotRewriteError(_why_none(relation, key, within_key))
+        guards = tuple(toucher.constants.values())
+        reads = images.reads(touched, result, *toucher.constants)
+        return DeltaQuery(tuple(names), unique, touched, result, reads, once, guards=guards)
+    several = script is not first and isinstance(relation, SetOperation)
+    why = "groupings of which no column is in the result" if several else _why_none(relation, key, within_key)
+    raise refused or CannotRewriteError(why)
 
 
 def read_relation(script: Script, reader: BlockReader) -> Relation:
@@ -206,8 +217,10 @@ def _takes_all(star: exp.Star) -> bool:
 
 
 def explain(delta: DeltaQuery, images: Mapping[str, str]) -> str:
-    """One statement that gives the result. `images`: SQL for each image by name."""
+    """One statement that gives the result. `images`: SQL for each image by name, and for OWN."""
     parts = [(read.name, images[read.name]) for read in delta.reads]
+    parts += [(OWN, images[OWN])] if delta.reads_own else []
+    parts += [(step.name, step.sql) for step in delta.steps]
     parts.append((TOUCHED, delta.touched))
     named = ",\n".join(f"{name_text(name)} AS (\n{indented(text)}\n)" for name, text in parts)
     return f"WITH {named}\n{delta.result}"

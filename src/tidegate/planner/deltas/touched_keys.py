@@ -38,7 +38,7 @@ from tidegate.planner.deltas.blocks import (
     Value,
 )
 from tidegate.planner.deltas.candidate_regions import commutes, owner_of, touchable, what_forbids, why_untouchable
-from tidegate.planner.deltas.delta_query import Image, ImageRead
+from tidegate.planner.deltas.delta_query import DeltaGuard, Image, ImageRead
 
 __all__ = ["Images", "TouchedKeysQuery", "alias_columns", "comparison", "own_conditions", "tree_from"]
 
@@ -104,6 +104,8 @@ class TouchedKeysQuery:
         self.widened = False
         self.once: set[str] = set()
         """The SELECTs that give no value twice."""
+        self.constants: dict[str, DeltaGuard] = {}
+        """What holds while an answer is a constant."""
 
     def relation(self, relation: Relation, places: Sequence[int], names: Sequence[str]) -> list[str]:
         """SELECTs that together give the touched values of these columns, under these names."""
@@ -135,9 +137,11 @@ class TouchedKeysQuery:
         owner = owner_of(block, values)
         if owner is None:
             return self._by_pivot(block, values, chosen)
+        constants = dict(self.constants)
         try:
             return self._by_owner(block, owner, values, names)
         except CannotRewriteError as refused:
+            self.constants = constants
             return self._by_pivot(block, values, chosen, refused)
 
     def _by_owner(self, block: Block, owner: int, values: list[Value], names: Sequence[str]) -> list[str]:
@@ -145,8 +149,8 @@ class TouchedKeysQuery:
         selects = self._item(block, owner, values, names)
         tree = tree_from(block, [owner], lambda link: self._can_touch(block, link))
         for i, other in enumerate(block.items):
-            if other.changed and i != owner:
-                source, conditions = self._way(block, tree, i, owner)
+            if other.changed and i != owner and (way := self._way_or_constant(block, tree, i, owner)):
+                source, conditions = way
                 selects.append(
                     _lines(
                         f"SELECT {_select_list(values, names)}",
@@ -163,9 +167,11 @@ class TouchedKeysQuery:
     ) -> list[str]:
         for pivot, item in enumerate(block.items):
             if item.is_joined and not item.nullable:
+                constants = dict(self.constants)
                 try:
                     return self._by_this_pivot(block, pivot, values, chosen)
                 except CannotRewriteError as other:
+                    self.constants = constants
                     refused = refused or other
         raise refused or CannotRewriteError("an outer join")
 
@@ -183,13 +189,13 @@ class TouchedKeysQuery:
                 selects.append(self._joined(block, pivot, _named(name, item), values, chosen, then))
         elif item.changed:
             self.widened = True
-            source, conditions = self._of_pivot(block, pivot, values)
-            selects += self._both(block, pivot, source, conditions, values, chosen)
+            if found := self._of_pivot(block, pivot, values):
+                selects += self._both(block, pivot, *found, values, chosen)
         for i, other in enumerate(block.items):
-            if other.changed and i != pivot:
+            if other.changed and i != pivot and (way := self._way_or_constant(block, tree, i, pivot)):
                 # Those rows of the pivot are joined with all their rows of the other, changed or not.
                 self.widened = True
-                source, conditions = self._way(block, tree, i, pivot)
+                source, conditions = way
                 selects += self._both(block, pivot, source, conditions, values, chosen)
         return selects
 
@@ -205,8 +211,8 @@ class TouchedKeysQuery:
             selects.append(self._joined(block, pivot, text, values, chosen, then))
         return selects
 
-    def _of_pivot(self, block: Block, pivot: int, values: list[Value]) -> tuple[str, str]:
-        """The touched values of a pivot that is a query itself, in the columns that matter here."""
+    def _of_pivot(self, block: Block, pivot: int, values: list[Value]) -> tuple[str, str] | None:
+        """The touched values of a pivot that is a query itself, in the columns that matter here; None without any."""
         item = block.items[pivot]
         used = {column for value in values for i, column in value.columns if i == pivot}
         for link in block.links:
@@ -215,6 +221,8 @@ class TouchedKeysQuery:
         if not columns:
             raise CannotRewriteError(f"{item.name} has no column that identifies its changes")
         selects = self._columns(item, columns)
+        if not selects:
+            return None
         alias = f"__{item.name}"
         conditions = (
             comparison(f"{name_text(item.name)}.{name_text(c)}", f"{name_text(alias)}.{name_text(c)}", True)
@@ -243,8 +251,28 @@ class TouchedKeysQuery:
         conditions += [condition(value.tree) for value in block.where if value.flaw is None and value.items <= needed]
         return _lines(f"SELECT {chosen}", *clauses, *_where(conditions))
 
-    def _way(self, block: Block, tree: Mapping[int, list[JoinLink]], i: int, root: int) -> tuple[str, str]:
-        """From what is touched in item `i` to the root: a relation, and the conditions between it and the root."""
+    def _way_or_constant(
+        self, block: Block, tree: Mapping[int, list[JoinLink]], i: int, root: int
+    ) -> tuple[str, str] | None:
+        """None also where the item is a constant, unless its guard finds out that it is not."""
+        item = block.items[i]
+        try:
+            return self._way(block, tree, i, root)
+        except CannotRewriteError:
+            if item.constant is None:
+                raise
+        span = self.script.span(item.constant)
+        now = self.script.render(self.fixes, *span)
+        then = self.script.render({**self.fixes, **self._as_they_were(item.relation)}, *span)
+        sides = ((now, then), (then, now))
+        parts = (f"(\n  SELECT * FROM {one} AS one\n  EXCEPT\n  SELECT * FROM {two} AS two\n)" for one, two in sides)
+        sql = "\nUNION ALL\n".join(f"SELECT 1 AS differs\nFROM {part} AS unlike" for part in parts)
+        self.constants[sql] = DeltaGuard(sql, "the answer of a subquery changed")
+        return None
+
+    def _way(self, block: Block, tree: Mapping[int, list[JoinLink]], i: int, root: int) -> tuple[str, str] | None:
+        """From what is touched in item `i` to the root: a relation, and the conditions between it and the root. None
+        where nothing is, because what changed there is a constant."""
         if i not in tree:
             raise CannotRewriteError(self._why_no_way(block, tree, i))
         links = tree[i]
@@ -257,6 +285,8 @@ class TouchedKeysQuery:
             selects = self.core(item.relation, values, names)
         else:
             selects = self._item(block, i, values, names)
+        if not selects:
+            return None
         alias = name_text(item.name)
         source = f"(\n{indented(union(selects))}\n) AS {alias}"
         conditions = "\n  AND ".join(
@@ -305,6 +335,8 @@ class TouchedKeysQuery:
             return self._columns(item, plain, names)
         # Not DISTINCT: of 0.0 and -0.0 it keeps one, and what is made of them may differ.
         inner = "\nUNION ALL\n".join(dict.fromkeys(self._columns(item, columns)))
+        if not inner:
+            return []
         return [f"SELECT {chosen}\nFROM (\n{indented(inner)}\n) AS {name_text(item.name)}"]
 
     def _columns(self, item: BlockItem, columns: Sequence[str], names: Sequence[str] | None = None) -> list[str]:

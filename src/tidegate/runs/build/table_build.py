@@ -49,6 +49,7 @@ from tidegate.runs.result import VERIFIED
 from tidegate.spark.spark_errors import read_failure
 from tidegate.transform import Built, Sources, build_frame
 from tidegate.transform.changed_rows import bind_images, result_sql, touched_keys
+from tidegate.transform.delta_steps import delta_steps
 from tidegate.transform.delta_views import with_delta_views
 from tidegate.write import WriteOutcome, WriteRequest, write
 from tidegate.write.commits import partly_written
@@ -224,7 +225,12 @@ class TableBuild:
                 stack.enter_context(bind_images(self.session, run.lake, delta.reads, decision.changes, chunked))
                 few = not self._may_be_most(sum(change.rows for change in decision.changes.values()))
                 with for_few_rows(self.session):
-                    touched = stack.enter_context(touched_keys(self.session, delta, few=few))
+                    doubt = stack.enter_context(delta_steps(self.session, delta, self.table, self._metadata()))
+                    if doubt is None:
+                        touched = stack.enter_context(touched_keys(self.session, delta, few=few))
+            if doubt is not None:
+                self.turn_to_all_rows(doubt)
+                return None
             if touched.rows is not None and self._may_be_most(touched.rows):
                 self.turn_to_all_rows("most of it is touched")
                 return None
