@@ -11,6 +11,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,9 @@ from tests.conftest import QUICK_JVM
 from tidegate.config import load_settings
 from tidegate.config.paths import cache_folder
 from tidegate.lake import open_catalog
+from tidegate.spark.class_archive import SPARES_ARCHIVE, class_archive
+from tidegate.spark.jars import ensure_jars
+from tidegate.spark.java import find_java
 from tidegate.state import open_reader
 
 pytestmark = [pytest.mark.spark, pytest.mark.alone]
@@ -37,6 +41,14 @@ def eventually(condition: Callable[[], bool], seconds: float) -> bool:
     return False
 
 
+@cache
+def without_preparing() -> dict[str, str]:
+    """An archive of classes is used if there is one. Another JVM, which made one first, would be taken for Spark's."""
+    java = find_java()
+    made = class_archive(java, ensure_jars(java, lambda line: None))
+    return {} if made else {SPARES_ARCHIVE: "1"}
+
+
 class Command:
     """`tidegate` in a process whose environment, and that of all it starts, carries a mark."""
 
@@ -44,7 +56,7 @@ class Command:
         self.project = project
         self.mark = uuid.uuid4().hex
         self.points = project / "points"
-        own = {MARK: self.mark, "TIDEGATE_FAULT_LOG": str(self.points), "TIDEGATE_NO_CLASS_ARCHIVE": "1", **env}
+        own = {MARK: self.mark, "TIDEGATE_FAULT_LOG": str(self.points), **without_preparing(), **env}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tidegate", *args, "--project", str(project)],
             stdout=subprocess.PIPE,
