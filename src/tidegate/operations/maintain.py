@@ -144,10 +144,8 @@ def maintain_lake(settings: Settings, notify: Callable[[str], None], dry_run: bo
         report = maintain(settings, catalog, session, dry_run=dry_run)
         return _with_delta(report, maintain_delta(settings, delta, dry_run))
     finally:
-        if root:
-            from tidegate.spark.session import stop_spark
-
-            stop_spark(root[0])
+        for started in root:
+            started.stop()
 
 
 def _with_delta(report: MaintenanceReport, delta: DeltaMaintenance) -> MaintenanceReport:

@@ -90,20 +90,21 @@ class Duck:
                 rows = [row for i, row in were.items() if read.image is Image.THEN or i in changed.before]
             self.put(read.name, table, rows)
 
-    def apply(self, delta: DeltaQuery) -> bool:
-        """Replaces the rows of the target that are touched. False: a guard wants all rows instead."""
+    def apply(self, delta: DeltaQuery) -> str:
+        """Replaces the rows of the target that are touched. Gives why a guard wants all rows instead, if one does."""
         same = " AND ".join(f"target.{name} IS NOT DISTINCT FROM {TOUCHED}.{name}" for name in delta.region)
         run = self._run
         run(f"CREATE OR REPLACE VIEW {OWN} AS FROM target")
         for step in delta.steps:
             run(f"CREATE OR REPLACE TABLE {step.name} AS {translated(step.sql)}")
-        if any(self.rows(translated(guard.sql)) for guard in delta.guards):
-            return False
+        for guard in delta.guards:
+            if self.rows(translated(guard.sql)):
+                return guard.why
         run(f"CREATE OR REPLACE TABLE {TOUCHED} AS {translated(delta.touched)}")
         run(f"CREATE OR REPLACE TABLE fresh AS {translated(delta.result)}")
         run(f"DELETE FROM target WHERE EXISTS (SELECT 1 FROM {TOUCHED} WHERE {same})")
         run("INSERT INTO target SELECT * FROM fresh")
-        return True
+        return ""
 
 
 def facts(table: Table, changed: Changed | None = None) -> InputTable:

@@ -408,9 +408,8 @@ class _Maker:
     def grouped(self, items: list[_Item], tail: str) -> tuple[str, tuple[Column, ...]]:
         groups = self.outputs(items, 1, 2)
         found = groups + [self.aggregate(items) for _ in range(self.rng.randint(1, 2))]
-        left_out = len(groups) == 2 and self.chance(5)
-        if left_out:
-            found = found[1:]
+        unselected = len(groups) if self.chance(8) else len(groups) - 1 if self.chance(5) else 0
+        left_out, found = unselected > 0, found[unselected:]
         having = f" HAVING {self.having(items)}" if self.chance(4) else ""
         by = ", ".join(dict.fromkeys(expression for expression, _ in groups))
         if self.chance(6) and not left_out:

@@ -161,6 +161,7 @@ class BlockReader:
             obstacle,
             in_the_join,
             any(item.changed for item in scope.items),
+            tuple(scope.group_values),
         )
         return block, scope
 
@@ -333,7 +334,9 @@ class BlockReader:
                     return frozenset(), "GROUP BY a position"
                 keys.add(outputs[place].value.key)
             else:
-                keys.add(self.values.value(expression, scope).key)
+                value = self.values.value(expression, scope)
+                keys.add(value.key)
+                scope.group_values.append(value)
         return frozenset(keys), None
 
     def _windows(self, node: Any, scope: SelectScope) -> Iterator[Window]:

@@ -174,6 +174,8 @@ class Block:
     core_obstacle: str | None = None
     """Why not even its joined rows can."""
     changed: bool = False
+    group_values: tuple[Value, ...] = ()
+    """The expressions of GROUP BY that are written there."""
 
     @property
     def columns(self) -> tuple[str, ...]:

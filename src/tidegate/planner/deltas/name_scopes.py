@@ -49,6 +49,8 @@ class SelectScope:
     outer: SelectScope | None = None
     scattered: bool = False
     """Not all its joins have the same USING, and a star over them is refused."""
+    group_values: list[Value] = field(default_factory=list)
+    """The expressions of GROUP BY that are written there."""
 
 
 def outwards(scope: SelectScope | None) -> Iterator[SelectScope]:

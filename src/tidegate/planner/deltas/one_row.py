@@ -1,30 +1,36 @@
 """Aggregates over all rows: the one row of the result is the former one, with what changed rows add and take away.
 
-The joined rows of a query without groups are a sum over each of its tables: what changes when tables change one after
-the other is the query over the changed rows of each, with those before it as they were and those behind it as they
-are. Counts and sums are added up. A least or greatest value stays unless a row that had it is gone. Where the former
-row cannot tell, a guard finds it out, and all rows are read.
+Where each joined row is made of one row of every changed table, that is the query over the changed rows of each, with
+the tables before it as they were and those behind it as they are, as if they had changed one after the other. Otherwise
+it is the query over the joined rows with touched keys of one of its items, as they are and as they were. Counts and
+sums are added up. A least or greatest value stays unless a row that had it is gone. Where the former row cannot tell,
+a guard finds it out, and all rows are read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlglot import exp
 
-from tidegate.compiler.sql.script import Script, span_of_table
-from tidegate.compiler.sql.sql_text import CannotRewriteError, Edit, indented, name_text
+from tidegate.compiler.sql.script import Script
+from tidegate.compiler.sql.sql_text import CannotRewriteError, indented, name_text, union
 from tidegate.planner.deltas.block_reader import BlockReader
 from tidegate.planner.deltas.blocks import WITHOUT_GROUPS, Base, Block, OutputColumn, Relation
+from tidegate.planner.deltas.candidate_regions import by_values, candidates
 from tidegate.planner.deltas.delta_query import OWN, DeltaGuard, DeltaQuery, DeltaStep, Image
-from tidegate.planner.deltas.touched_keys import Images
+from tidegate.planner.deltas.exact_values import gives_same_again
+from tidegate.planner.deltas.name_scopes import value_of_column
+from tidegate.planner.deltas.restricted_query import Restrictor
+from tidegate.planner.deltas.touched_keys import Images, TouchedKeysQuery, replaced_table
 
 __all__ = ["is_one_row", "one_row"]
 
-_SIDES, _FRESH, _SIDE = "__sides", "__fresh", "__side"
+_KEYS, _SIDES, _FRESH, _SIDE = "__keys", "__sides", "__fresh", "__side"
 _FORMER, _ADDED, _LATER, _REMOVED = "'former'", "'added'", "'later'", "'removed'"
-"""Of what is added, at most the first part are rows of the new result: others are joined with rows as they were."""
+"""What is added later is joined with rows as they were, so it need not be among the rows of now."""
 _ORDERED = ("boolean", "date", "decimal", "string", "timestamp", "timestamp_ntz")
 _WHY = "the former result does not tell the new one"
 
@@ -43,23 +49,19 @@ def one_row(script: Script, reader: BlockReader, block: Block, images: Images) -
     changed = [base for base in reader.tables if base.changed]
     if any(base.facts.lineage for base in changed):
         raise CannotRewriteError(WITHOUT_GROUPS)
-    if len(set(map(id, _summed(block)))) < len(changed):
-        raise CannotRewriteError(f"{WITHOUT_GROUPS}, over rows that are not each made of one changed row")
-    rows_of_now = not any(base.facts.all_versions for base in changed)
-    kinds = [_kind(output, len(changed) == 1 and rows_of_now) for output in block.outputs]
     names = [name_text(output.name) for output in block.outputs]
     if len({name.lower() for name in block.columns}) < len(names):
         raise CannotRewriteError("two columns with one name")
+    row_by_row = len(set(map(id, _summed(block)))) == len(changed)
+    kinds = [_kind(output) for output in block.outputs]
+    of_now = len(changed) == 1 and not changed[0].facts.all_versions
+    if row_by_row and (of_now or {exp.Min, exp.Max}.isdisjoint(kinds)):
+        found = _Parts(tuple(_one_after_the_other(script, reader, changed, images)))
+    else:
+        found = _by_keys(script, reader, block, changed, images)
     listed = ", ".join(names)
     parts = [f"SELECT {_FORMER} AS {_SIDE}, {listed}\nFROM {OWN}"]
-    for place, base in enumerate(changed):
-        for side, image in ((_ADDED if rows_of_now and not place else _LATER, Image.AFTER), (_REMOVED, Image.BEFORE)):
-            edits = dict(reader.values.fixes)
-            for other in changed[:place]:
-                edits |= _replaced(other, images, Image.THEN)
-            edits |= _replaced(base, images, image)
-            rows = indented(script.render(edits).strip())
-            parts.append(f"SELECT {side} AS {_SIDE}, {listed}\nFROM (\n{rows}\n) AS __part")
+    parts += [f"SELECT {side} AS {_SIDE}, {listed}\nFROM (\n{indented(rows)}\n) AS __part" for side, rows in found.rows]
     sides = "\nUNION ALL\n".join(parts)
     fresh_values = (
         _typed(_fresh(kind, name), output) for kind, name, output in zip(kinds, names, block.outputs, strict=True)
@@ -75,16 +77,63 @@ def one_row(script: Script, reader: BlockReader, block: Block, images: Images) -
         True,
         touched,
         f"SELECT {listed}\nFROM {_FRESH}",
-        images.reads(sides),
-        steps=(DeltaStep(_SIDES, sides), DeltaStep(_FRESH, fresh)),
-        guards=(DeltaGuard(guard, _WHY),),
+        images.reads(sides, *(step.sql for step in found.steps), *(guard.sql for guard in found.guards)),
+        steps=(*found.steps, DeltaStep(_SIDES, sides), DeltaStep(_FRESH, fresh)),
+        guards=(*found.guards, DeltaGuard(guard, _WHY)),
     )
 
 
-def _replaced(base: Base, images: Images, image: Image) -> dict[int, Edit]:
-    start, end = span_of_table(base.node)
-    alias = "" if base.node.alias else f" AS {name_text(base.table.name)}"
-    return {start: Edit(start, end, images.name(base.table, image) + alias)}
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What is added and removed: (side, query) pairs, and what they need."""
+
+    rows: tuple[tuple[str, str], ...]
+    steps: tuple[DeltaStep, ...] = ()
+    guards: tuple[DeltaGuard, ...] = ()
+
+
+def _one_after_the_other(
+    script: Script, reader: BlockReader, changed: Sequence[Base], images: Images
+) -> Iterator[tuple[str, str]]:
+    for place, base in enumerate(changed):
+        of_now = not place and not base.facts.all_versions
+        for side, image in ((_ADDED if of_now else _LATER, Image.AFTER), (_REMOVED, Image.BEFORE)):
+            edits = dict(reader.values.fixes)
+            for other in changed[:place]:
+                edits |= replaced_table(other, images, Image.THEN)
+            yield side, script.render({**edits, **replaced_table(base, images, image)}).strip()
+
+
+def _by_keys(script: Script, reader: BlockReader, block: Block, changed: Sequence[Base], images: Images) -> _Parts:
+    """The joined rows with touched keys of one item, as they are and as they were."""
+    if not gives_same_again(script.tree, reader.values.names):
+        raise CannotRewriteError(f"{WITHOUT_GROUPS}, over what may come out otherwise from the same rows")
+    for i, columns in _keys(block):
+        values = [value_of_column(block.items[i], i, column) for column in columns]
+        names = [f"k{n}" for n in range(len(columns))]
+        toucher = TouchedKeysQuery(script, images, reader.values.fixes)
+        try:
+            selects = toucher.core(block, values, names)
+            only = changed[0] if len(changed) == 1 and not toucher.widened else None
+            now = Restrictor(toucher, only, _KEYS).joined(block, i, values, names)
+            then = Restrictor(toucher, only, _KEYS, changed).joined(block, i, values, names)
+        except CannotRewriteError:
+            continue
+        guards = tuple(toucher.constants.values())
+        if not selects:
+            return _Parts((), guards=guards)
+        if now is not None and then is not None:
+            return _Parts(((_ADDED, now), (_REMOVED, then)), (DeltaStep(_KEYS, union(selects)),), guards)
+    raise CannotRewriteError(f"{WITHOUT_GROUPS}, whose joined rows have no key by which they are found")
+
+
+def _keys(block: Block) -> Iterator[tuple[int, list[str]]]:
+    """Columns of items that every joined row has, the most selective first."""
+    for i, item in sorted(enumerate(block.items), key=lambda pair: not pair[1].changed):
+        if item.is_joined and not item.nullable:
+            for region in dict.fromkeys((*candidates(item.relation), *by_values(item.relation))):
+                if region:
+                    yield i, [item.relation.columns[place] for place in region]
 
 
 def _summed(block: Block) -> Iterator[Base]:
@@ -103,8 +152,8 @@ def _is_row_by_row(block: Block) -> bool:
     return block.obstacle is None and not combined
 
 
-def _kind(output: OutputColumn, alone: bool) -> Any:
-    """The aggregate; None for a constant. `alone`: one table changed, and all that is added are rows of the result."""
+def _kind(output: OutputColumn) -> Any:
+    """The aggregate; None for a constant."""
     tree = output.value.tree
     if output.is_unnamed:
         raise CannotRewriteError("a column without a name")
@@ -121,8 +170,6 @@ def _kind(output: OutputColumn, alone: bool) -> Any:
         return exp.Sum
     for least in (exp.Min, exp.Max):
         if isinstance(aggregate, least) and not aggregate.expressions and ordered:
-            if not alone:
-                raise CannotRewriteError(f"{what}, a {least.key} of more than one table's rows of now")
             return least
     if isinstance(aggregate, exp.Sum | exp.Min | exp.Max):
         raise CannotRewriteError(f"{what}, whose type is {output.type}")

@@ -18,7 +18,7 @@ from tidegate.compiler.sql.sql_text import CannotRewriteError, Edit, indented, n
 from tidegate.planner.deltas.blocks import Base, Block, BlockItem, LiteralRows, Relation, SetOperation, Value
 from tidegate.planner.deltas.candidate_regions import commutes, owner_of
 from tidegate.planner.deltas.delta_query import LINEAGE, TOUCHED, Image
-from tidegate.planner.deltas.touched_keys import TouchedKeysQuery, alias_columns, comparison, tree_from
+from tidegate.planner.deltas.touched_keys import TouchedKeysQuery, alias_columns, comparison, replaced_table, tree_from
 
 __all__ = ["Restrictor"]
 
@@ -48,16 +48,48 @@ class _Reduction:
 
 
 class Restrictor:
-    """Collects the edits of one query's text. `only`: the one table read that has changes, if there is just one."""
+    """Collects the edits of one query's text. `only`: the one table read that has changes, if there is just one.
 
-    def __init__(self, toucher: TouchedKeysQuery, only: Base | None) -> None:
+    `keys`: the relation of the touched keys. `then`: the reads of changed tables, if the query is to be as it was.
+    """
+
+    def __init__(
+        self, toucher: TouchedKeysQuery, only: Base | None, keys: str = TOUCHED, then: Sequence[Base] = ()
+    ) -> None:
         self.toucher = toucher
         self.script = toucher.script
         self.edits: dict[int, Edit] = dict(toucher.fixes)
         self.only = only
+        self.keys = keys
+        self.then = bool(then)
+        for base in then:
+            self.edits |= replaced_table(base, toucher.images, Image.THEN)
+
+    def joined(self, block: Block, owner: int, values: Sequence[Value], names: Sequence[str]) -> str | None:
+        """The query over the joined rows with these values, of one item, among the keys, under these names."""
+        by = _Reduction(self.keys, self.keys, touched=True)
+        item = block.items[owner]
+        pairs = [(value, _MatchColumn(None, name), True) for value, name in zip(values, names, strict=True)]
+        if not self._core(block, pairs, by)[1]:
+            if item.node is None or isinstance(item.relation, Base | LiteralRows):
+                return None
+            self._choose(item, pairs)
+        return self.script.render(self.edits).strip()
+
+    def _choose(self, item: BlockItem, pairs: list[tuple[Value, _MatchColumn, bool]]) -> None:
+        """Keep exactly the rows of a subquery that match."""
+        start, end = self.script.span(item.node)
+        name, keys = name_text(item.name), name_text(self.keys)
+        rows = f"{self.script.render(self.edits, start, end)} AS {name}{alias_columns(item.node)}"
+        conditions = "\n  AND ".join(
+            comparison(operand(value.tree), side.text(keys, self.keys)) for value, side, _ in pairs
+        )
+        text = f"(\n  SELECT *\n  FROM {indented(rows).strip()}\n  LEFT SEMI JOIN {keys}\n    ON {conditions}\n)"
+        self.edits = {at: edit for at, edit in self.edits.items() if not start <= edit.start < end}
+        self.edits[start] = Edit(start, end, text)
 
     def result(self, relation: Relation, places: Sequence[int], region: Sequence[str]) -> str:
-        by = _Reduction(TOUCHED, TOUCHED, touched=True)
+        by = _Reduction(self.keys, self.keys, touched=True)
         pairs = [(place, _MatchColumn(None, name), True) for place, name in zip(places, region, strict=True)]
         exact = self._relation(relation, pairs, by)[1]
         text = self.script.render(self.edits).strip()
@@ -147,7 +179,8 @@ class Restrictor:
         start, end = span_of_table(base.node)
         named = "" if base.node.alias else f" AS {name_text(item.name)}"
         if by.touched and self.only is base and _has_key(base, pairs) and not base.facts.lineage:
-            self.edits[start] = Edit(start, end, self.toucher.images.name(base.table, Image.AFTER) + named)
+            image = Image.BEFORE if self.then else Image.AFTER
+            self.edits[start] = Edit(start, end, self.toucher.images.name(base.table, image) + named)
             return
         alias = by.name if by.name.lower() != item.name.lower() else f"__{by.name}"
         alias = name_text(alias)
@@ -155,9 +188,11 @@ class Restrictor:
             comparison(operand(value.tree), side.text(alias, by.name), null_safe) for value, side, null_safe in pairs
         )
         columns = ", ".join(("*", *LINEAGE)) if base.facts.lineage else "*"
+        was = self.then and base.changed
+        table = self.toucher.images.name(base.table, Image.THEN) if was else base.table.quoted
         source = by.text if by.touched else f"{by.text} AS {alias}"
         text = (
-            f"(\n  SELECT {columns}\n  FROM {base.table.quoted} AS {name_text(item.name)}\n"
+            f"(\n  SELECT {columns}\n  FROM {table} AS {name_text(item.name)}\n"
             f"  LEFT SEMI JOIN {indented(source).strip()}\n    ON {conditions}\n)"
         )
         self.edits[start] = Edit(start, end, indented(text, self._indent(start)).lstrip() + named)

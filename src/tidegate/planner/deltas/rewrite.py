@@ -31,6 +31,7 @@ from tidegate.planner.deltas.groupings import write_out_groupings
 from tidegate.planner.deltas.one_row import is_one_row, one_row
 from tidegate.planner.deltas.restricted_query import Restrictor
 from tidegate.planner.deltas.touched_keys import Images, TouchedKeysQuery
+from tidegate.planner.deltas.unselected_groups import unselected_groups
 
 __all__ = ["NO_KEY", "explain", "needed_columns", "newest_rows", "read_relation", "rewrite", "unique_columns"]
 
@@ -89,6 +90,9 @@ def _rewrite(
         guards = tuple(toucher.constants.values())
         reads = images.reads(touched, result, *toucher.constants)
         return DeltaQuery(tuple(names), unique, touched, result, reads, once, guards=guards)
+    groups = unselected_groups(script, reader, relation, images) if holds_result and not within_key else None
+    if groups is not None:
+        return groups
     several = script is not first and isinstance(relation, SetOperation)
     why = "groupings of which no column is in the result" if several else _why_none(relation, key, within_key)
     raise refused or CannotRewriteError(why)

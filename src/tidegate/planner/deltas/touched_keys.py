@@ -40,7 +40,7 @@ from tidegate.planner.deltas.blocks import (
 from tidegate.planner.deltas.candidate_regions import commutes, owner_of, touchable, what_forbids, why_untouchable
 from tidegate.planner.deltas.delta_query import DeltaGuard, Image, ImageRead
 
-__all__ = ["Images", "TouchedKeysQuery", "alias_columns", "comparison", "own_conditions", "tree_from"]
+__all__ = ["Images", "TouchedKeysQuery", "alias_columns", "comparison", "own_conditions", "replaced_table", "tree_from"]
 
 
 class Images:
@@ -376,15 +376,20 @@ class TouchedKeysQuery:
         edits: dict[int, Edit] = {}
         match relation:
             case Base() if relation.changed:
-                start, end = span_of_table(relation.node)
-                alias = "" if relation.node.alias else f" AS {name_text(relation.table.name)}"
-                edits[start] = Edit(start, end, self.images.name(relation.table, Image.THEN) + alias)
+                edits |= replaced_table(relation, self.images, Image.THEN)
             case Block():
                 for item in relation.items:
                     edits |= self._as_they_were(item.relation)
             case SetOperation():
                 edits |= self._as_they_were(relation.left) | self._as_they_were(relation.right)
         return edits
+
+
+def replaced_table(base: Base, images: Images, image: Image) -> dict[int, Edit]:
+    """The edit by which an image is read in place of a table."""
+    start, end = span_of_table(base.node)
+    alias = "" if base.node.alias else f" AS {name_text(base.table.name)}"
+    return {start: Edit(start, end, images.name(base.table, image) + alias)}
 
 
 def alias_columns(node: Any) -> str:
