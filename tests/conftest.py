@@ -73,6 +73,7 @@ Every commit of a SQLite catalog waits for the disk several times, and a run mak
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    os.environ["TIDEGATE_NO_WORKER"] = "1"  # also where a test opens a terminal; tests of the worker remove it
     # One look for what nobody closed instead of five, each over all that thousands of tests have left.
     config.stash[gc_collect_iterations_key] = 1
     if os.access(IN_MEMORY, os.W_OK) and shutil.disk_usage(IN_MEMORY).free > ENOUGH_MEMORY:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
-__all__ = ["age", "duration", "format_duration", "parse_duration", "plural", "size", "timestamp"]
+__all__ = ["age", "duration", "format_duration", "parse_duration", "parse_size", "plural", "size", "timestamp"]
 
 
 def duration(milliseconds: int) -> str:
@@ -68,3 +68,9 @@ def format_duration(length: timedelta) -> str:
         if count:
             parts.append(f"{count}{unit}")
     return "".join(parts) or "0s"
+
+
+def parse_size(text: str) -> int:
+    """The bytes of a size such as 6g or 800m, whose form is right."""
+    number = text.lower().removesuffix("b")
+    return int(number[:-1]) << 10 * ("kmgt".index(number[-1]) + 1)

@@ -101,7 +101,7 @@ def ask(line: str, shell: str = "bash") -> list[str]:
         ("tidegate --project", ["words", "--project"]),
         ("tidegate --vers", ["words", "--version"]),
         ("tidegate run --res", ["words", "--resume", "--resume-latest"]),
-        ("tidegate run --no", ["words", "--no-publish", "--no-ingest", "--no-color"]),
+        ("tidegate run --no", ["words", "--no-publish", "--no-ingest", "--no-worker", "--no-color"]),
         ("tidegate run --publish ", ["words", "run", "wave", "model", "all"]),
         ("tidegate run --publish = w", ["words", "wave"]),
         ("tidegate run rev", ["words", "revenue"]),

@@ -74,7 +74,7 @@ def process(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
 def _jvm(process: subprocess.Popen[bytes], folder: Path, port: int) -> Jvm:
     (folder / "gateway").write_bytes(struct.pack("!ii", port, 6) + b"secret")
     jvm = Jvm(process, folder)
-    jvm._gateway = jvm._wait_for_gateway()
+    jvm._gateway = jvm.wait_for_gateway()
     return jvm
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
@@ -25,6 +26,7 @@ __all__ = [
     "note",
     "open_workspace",
     "pass_invocation",
+    "worker_option",
 ]
 
 
@@ -39,6 +41,7 @@ class Invocation:
     quiet: bool = False
     verbose: bool = False
     no_color: bool = False
+    no_worker: bool = False
     command: str = ""
 
     @property
@@ -100,10 +103,19 @@ _COMMON: tuple[Callable[..., Any], ...] = (
 )
 
 
+worker_option = _common(
+    "--no-worker", is_flag=True, help="Start a Spark of this command's own, and leave the worker alone."
+)
+
+
 def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(_COMMON):
         command = option(command)
     return command
+
+
+_AT_TERMINAL = timedelta(minutes=10)
+"""`[spark] keep_alive` where somebody will type the next command."""
 
 
 def open_workspace(invocation: Invocation) -> Workspace:
@@ -114,7 +126,11 @@ def open_workspace(invocation: Invocation) -> Workspace:
     if invocation.project is None and invocation.config is None:
         root = find_project(root)
         invocation.project = root
-    return Workspace(load_settings(root, invocation.config))
+    settings = load_settings(root, invocation.config)
+    keep_alive = timedelta() if invocation.no_worker else settings.spark.keep_alive
+    if keep_alive is None and sys.stdin.isatty() and sys.stderr.isatty():
+        keep_alive = _AT_TERMINAL
+    return Workspace(replace(settings, spark=replace(settings.spark, keep_alive=keep_alive)))
 
 
 _CLEAR_LINE = "\r\x1b[K"

@@ -107,6 +107,9 @@ COMMANDS = {
     "quarantine": CommandEntry(
         "commands.refused_rows", "quarantine", "Show refused rows and why; replay or waive them."
     ),
+    "worker": CommandEntry(
+        "commands.worker", "worker", "Show or stop the process that holds Spark for the project's next command."
+    ),
     "hooks": CommandEntry("commands.hooks", "hooks", "Try out the hooks of the project."),
     "doctor": CommandEntry(
         "commands.doctor", "doctor", "Check this machine and this project, and report how to fix them."

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from tidegate.amounts import parse_duration
+from tidegate.amounts import parse_duration, parse_size
 from tidegate.config.toml_lines import is_row, line_of, row
 from tidegate.names import nearest
 from tidegate.redaction import register
@@ -139,8 +139,7 @@ class Section:
         if not SIZE.fullmatch(value):
             self.wrong(key, "a size such as 6g or 800m", value)
             return default
-        size = value.lower().removesuffix("b")
-        return int(size[:-1]) << 10 * ("kmgt".index(size[-1]) + 1)
+        return parse_size(value)
 
     def table_of(self, key: str) -> Mapping[str, Any]:
         value = self.raw(key)

@@ -72,9 +72,17 @@ def read_spark(section: Section) -> SparkSection:
         conf=_conf(section, section.table_of("conf"), ()),
         functions=section.texts("functions"),
         allow_code=section.boolean("allow_code", default.allow_code),
+        keep_alive=_keep_alive(section),
     )
     section.finish()
     return spark
+
+
+def _keep_alive(section: Section) -> timedelta | None:
+    value = section.raw("keep_alive")
+    if value in (0, "0", "off") or value is False:
+        return timedelta()
+    return None if value is None else section.duration("keep_alive", timedelta())
 
 
 def _conf(section: Section, table: Mapping[str, Any], path: tuple[str, ...]) -> dict[str, str]:

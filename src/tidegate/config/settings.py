@@ -112,6 +112,8 @@ class SparkSection:
     """Functions that this Spark has beyond its built-in ones, so that queries may call them."""
     allow_code: bool = False
     """SQL models may run commands (TRANSFORM) and call methods of the JVM (reflect)."""
+    keep_alive: timedelta | None = None
+    """How long a worker holds Spark for the next command; zero: there is none; None: that depends on the terminal."""
 
     @property
     def function_names(self) -> frozenset[str]:

@@ -18,7 +18,7 @@ from tidegate.operations.new_project import deliver, measure, write_demo
 from tidegate.operations.profile import profile_model
 from tidegate.operations.run import run_project
 from tidegate.operations.workspace import Workspace
-from tidegate.spark.jvm import running_jvm
+from tidegate.spark.jvm import Jvm, running_jvm
 
 __all__ = ["warm_up"]
 
@@ -48,7 +48,7 @@ def warm_up(archive: str) -> None:
         conf = {**settings.spark.conf, "spark.driver.extraJavaOptions": f"-XX:ArchiveClassesAtExit={archive}"}
         _use(replace(settings, spark=replace(settings.spark, conf=conf)), shop)
         jvm = running_jvm()  # its process writes the file after everything else has ended
-        if jvm is not None:
+        if isinstance(jvm, Jvm):
             _stop_spark()
             jvm.wait()
 

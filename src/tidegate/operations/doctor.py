@@ -7,7 +7,8 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -236,8 +237,9 @@ def _spark(workspace: Workspace, notify: Callable[[str], None]) -> DoctorFinding
     from tidegate.spark.session import open_spark
     from tidegate.spark.work import Work
 
+    own = replace(workspace.settings.spark, keep_alive=timedelta())  # whether it starts, not whether one runs
     try:
-        session = open_spark(workspace.settings, notify, work=Work.SHORT)
+        session = open_spark(replace(workspace.settings, spark=own), notify, work=Work.SHORT)
     except TidegateError as error:
         return _failed("spark", error)
     try:

@@ -144,8 +144,10 @@ def maintain_lake(settings: Settings, notify: Callable[[str], None], dry_run: bo
         report = maintain(settings, catalog, session, dry_run=dry_run)
         return _with_delta(report, maintain_delta(settings, delta, dry_run))
     finally:
-        for started in root:
-            started.stop()
+        if root:
+            from tidegate.spark.session import stop_spark
+
+            stop_spark(root[0])
 
 
 def _with_delta(report: MaintenanceReport, delta: DeltaMaintenance) -> MaintenanceReport:

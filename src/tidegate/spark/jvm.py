@@ -9,33 +9,42 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import socket
 import struct
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from tidegate import processes
 from tidegate.errors import SetupError
+from tidegate.spark.gateway import gateway_answers
 from tidegate.spark.launch_command import LAST_JARS, launch_command
+from tidegate.spark.leased_jvm import LeasedJvm
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["GATEWAY_VARIABLES", "Jvm", "forget_spark", "in_thread", "is_connected", "running_jvm", "start_jvm"]
+__all__ = [
+    "GATEWAY_VARIABLES",
+    "Jvm",
+    "forget_spark",
+    "in_thread",
+    "is_connected",
+    "running_jvm",
+    "spark_processes",
+    "start_command",
+    "start_jvm",
+    "use_leased",
+]
 
 GATEWAY_VARIABLES = ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET")
 """How PySpark finds a running JVM. Set only while it connects: a process that has them can use the JVM."""
 
 _POLL_SECONDS = 0.05
-_AUTHENTICATE = "A"
-"""The command of Py4J's protocol that each connection begins with."""
-
-_running: list[Jvm] = []
+_running: list[Jvm | LeasedJvm] = []
 
 
 class Jvm:
@@ -53,6 +62,10 @@ class Jvm:
     def alive(self) -> bool:
         return self.process.poll() is None
 
+    @property
+    def exit_code(self) -> int | None:
+        return self.process.returncode
+
     def connect(self, open_session: Callable[[], SparkSession]) -> SparkSession:
         """What `open_session` gives. Whatever interrupts it ends the JVM.
 
@@ -66,38 +79,26 @@ class Jvm:
             raise
 
     def _connect(self, open_session: Callable[[], SparkSession]) -> SparkSession:
-        from pyspark import SparkContext  # while the JVM starts
+        import pyspark  # noqa: F401 (while the JVM starts)
 
-        self._gateway = self._wait_for_gateway()
-        shutil.rmtree(self._folder, ignore_errors=True)
-        with _environment(dict(zip(GATEWAY_VARIABLES, self._gateway, strict=True))):
-            SparkContext._ensure_initialized()
-        session = open_session()
-        # It would print a traceback when the JVM that sends it the counters of Python functions ends before it.
-        counters = getattr(session.sparkContext, "_accumulatorServer", None)
-        if counters is not None:
-            counters.handle_error = lambda request, address: None
-        return session
+        self._gateway = self.wait_for_gateway()
+        return _through(self._gateway, open_session)
 
-    def _wait_for_gateway(self) -> tuple[str, str]:
+    def wait_for_gateway(self) -> tuple[str, str]:
+        """Its port and its secret, once it has them."""
         pause, report = threading.Event(), self._folder / "gateway"
         while not report.is_file():
             if not self.alive:
                 raise SetupError(f"its process ended with exit code {self.process.returncode}")
             pause.wait(_POLL_SECONDS)
         content = report.read_bytes()
+        shutil.rmtree(self._folder, ignore_errors=True)
         port, length = struct.unpack("!ii", content[:8])
         return str(port), content[8 : 8 + length].decode()
 
     def answers(self, seconds: float) -> bool:
         """Whether it accepts a connection within this time, and greets on it."""
-        port, secret = self._gateway
-        try:
-            with socket.create_connection(("127.0.0.1", int(port)), timeout=seconds) as connection:
-                connection.sendall(f"{_AUTHENTICATE}\n{secret}\n".encode())
-                return connection.recv(1) != b""
-        except OSError:
-            return False
+        return gateway_answers(self._gateway, seconds)
 
     def dies_within(self, seconds: float) -> bool:
         try:
@@ -123,23 +124,59 @@ def start_jvm(conf: Mapping[str, str], log: IO[bytes], environment: Mapping[str,
     """Its output goes to `log`. `environment`: beside that of this process."""
     variables = {**os.environ, **environment}
     command = launch_command(conf, variables.get(LAST_JARS, ""))
-    folder = Path(tempfile.mkdtemp(prefix="tidegate-spark-"))
-    own = {"SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(folder / "gateway")}
-    try:
-        process = processes.start(
-            command.arguments, env={**variables, **command.environment, **own}, stdout=log, reads_pipe=True
-        )
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    jvm = Jvm(process, folder)
+    jvm = start_command(command.arguments, {**variables, **command.environment}, log)
     _running[:] = [jvm]
     return jvm
 
 
-def running_jvm() -> Jvm | None:
-    """The last one that was started here; it may have died."""
+def start_command(arguments: Sequence[str], variables: Mapping[str, str], log: IO[bytes]) -> Jvm:
+    """`variables`: the whole environment of the JVM. It is not the JVM that this process uses."""
+    folder = Path(tempfile.mkdtemp(prefix="tidegate-spark-"))
+    own = {"SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(folder / "gateway")}
+    try:
+        process = processes.start(arguments, env={**variables, **own}, stdout=log, reads_pipe=True)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return Jvm(process, folder)
+
+
+def use_leased(jvm: LeasedJvm) -> SparkSession:
+    """The session of a lease. Whatever interrupts this ends the lease."""
+    forget_spark()
+    _running[:] = [jvm]
+    try:
+        return in_thread(lambda: _through(jvm.gateway, jvm.attach))
+    except BaseException:
+        jvm.end()
+        forget_spark()
+        _running.clear()
+        raise
+
+
+def _through(gateway: tuple[str, str], open_session: Callable[[], SparkSession]) -> SparkSession:
+    from pyspark import SparkContext
+
+    with _environment(dict(zip(GATEWAY_VARIABLES, gateway, strict=True))):
+        SparkContext._ensure_initialized()
+    session = open_session()
+    # It would print a traceback when the JVM that sends it the counters of Python functions ends before it.
+    counters = getattr(session.sparkContext, "_accumulatorServer", None)
+    if counters is not None:
+        counters.handle_error = lambda request, address: None
+    return session
+
+
+def running_jvm() -> Jvm | LeasedJvm | None:
+    """The last one that this process started or leased; it may have died."""
     return _running[-1] if _running else None
+
+
+def spark_processes() -> tuple[int, ...]:
+    """This process, below which are its own JVM and that JVM's workers; and the JVM that it leases."""
+    jvm = running_jvm()
+    leased = jvm.process_id if isinstance(jvm, LeasedJvm) else None
+    return (os.getpid(),) if leased is None else (os.getpid(), leased)
 
 
 def is_connected() -> bool:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tidegate.spark.jvm import Jvm
+from tidegate.spark.leased_jvm import LeasedJvm
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -88,7 +89,7 @@ class JvmHealth:
 class SparkProbe:
     """Asks a JVM over a new connection each time, which a damaged one fails at first."""
 
-    def __init__(self, jvm: Jvm, context: SparkContext) -> None:
+    def __init__(self, jvm: Jvm | LeasedJvm, context: SparkContext) -> None:
         self._jvm = jvm
         self._context = context
 
@@ -107,7 +108,7 @@ class SparkProbe:
         return self._jvm.alive and self._context._jsc is not None
 
 
-def watch_jvm(jvm: Jvm, probe: SparkProbe, pause: Callable[[float], object] = time.sleep) -> None:
+def watch_jvm(jvm: Jvm | LeasedJvm, probe: SparkProbe, pause: Callable[[float], object] = time.sleep) -> None:
     health = JvmHealth()
     while probe.needed:
         pause(_PAUSE_SECONDS)
@@ -116,7 +117,7 @@ def watch_jvm(jvm: Jvm, probe: SparkProbe, pause: Callable[[float], object] = ti
             jvm.end(reason)
 
 
-def start_watching(jvm: Jvm, context: SparkContext) -> None:
+def start_watching(jvm: Jvm | LeasedJvm, context: SparkContext) -> None:
     probe = SparkProbe(jvm, context)
     threading.Thread(target=watch_jvm, args=(jvm, probe), name="watch-jvm", daemon=True).start()
 

@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -16,11 +16,13 @@ from tidegate.errors import SetupError
 from tidegate.redaction import log_pattern
 from tidegate.spark.class_archive import ensure_class_archive
 from tidegate.spark.jars import Jar, ensure_jars
-from tidegate.spark.java import find_java
+from tidegate.spark.java import Java, find_java
 from tidegate.spark.java_options import java_options
 from tidegate.spark.jvm import forget_spark, in_thread, is_connected, running_jvm, start_jvm
 from tidegate.spark.jvm_watch import start_watching
 from tidegate.spark.launch_command import LAST_JARS
+from tidegate.spark.leased_jvm import LeasedJvm
+from tidegate.spark.leased_session import leased_session
 from tidegate.spark.project_jars import connection_jars
 from tidegate.spark.s3a import s3a_conf, uses_s3
 from tidegate.spark.starting import NOT_STARTED, STARTED, STARTING
@@ -34,10 +36,12 @@ __all__ = [
     "WALLED_PYTHON",
     "as_active_session",
     "child_session",
+    "close_child",
     "interrupt",
     "local_cores",
     "open_spark",
     "start_session",
+    "stop_spark",
     "temporary_conf",
     "use_pool",
 ]
@@ -69,6 +73,43 @@ _LOG_SECRETS = "TIDEGATE_LOG_SECRETS"
 """The variable that passes secrets to redact to the JVM: a configuration file would hold them itself."""
 
 
+@dataclass(frozen=True)
+class SessionPlan:
+    """A Spark that is ready to start: everything that it needs is on this machine."""
+
+    conf: Mapping[str, str] = field(repr=False)
+    log_dir: Path
+    formats: tuple[TableFormat, ...]
+    java: Java
+    own_jars: tuple[Path, ...]
+
+    @property
+    def log(self) -> Path:
+        return self.log_dir / SPARK_LOG
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Of the JVM, beside that of this process."""
+        return {**_jvm_environment(self.log_dir, self.own_jars), _LOG_SECRETS: log_pattern() or "NOTHING_IS_SECRET"}
+
+    def start(self) -> SparkSession:
+        """In a JVM of this process's own, or in the one that it has already."""
+        with self.log.open("ab") as log:
+            start = log.tell()
+            try:
+                session = _connect(self.conf, log, self.environment)
+            except Exception as error:
+                tail = self.log.read_bytes()[start:].decode(errors="replace").strip().splitlines()
+                because = next((line for line in reversed(tail) if "rror" in line), str(error).splitlines()[0])
+                raise SetupError(
+                    f"Spark did not start: {because.strip()}",
+                    where=str(self.log),
+                    remedy="See the log and check [spark] in tidegate.toml; `tidegate doctor --spark` tries again.",
+                ) from error
+        _require(session, self.formats)
+        return session
+
+
 def start_session(
     spark: SparkSection,
     log_dir: Path,
@@ -81,6 +122,17 @@ def start_session(
 
     `drivers`: jars of the project's own; they and those of `formats` follow the others on the class path.
     """
+    return _plan(spark, log_dir, report, drivers, formats, work).start()
+
+
+def _plan(
+    spark: SparkSection,
+    log_dir: Path,
+    report: Callable[[str], None],
+    drivers: tuple[Jar, ...],
+    formats: tuple[TableFormat, ...],
+    work: Work,
+) -> SessionPlan:
     java = find_java()
     jars = ensure_jars(java, report)
     starts_here = spark.master.startswith("local") and not is_connected()
@@ -96,7 +148,7 @@ def start_session(
     try:
         log_dir.mkdir(parents=True, exist_ok=True)
         (log_dir / _LOG4J_FILE).write_text(_LOG4J)
-        log = (log_dir / SPARK_LOG).open("ab")
+        (log_dir / SPARK_LOG).open("ab").close()
     except OSError as error:
         raise SetupError(
             f"Cannot write Spark's log: {error.strerror}",
@@ -104,20 +156,7 @@ def start_session(
             remedy="Check the folder's permissions and disk.",
         ) from error
     conf = {"spark.app.name": "tidegate", **_conf(spark, jars, own_jars, log_dir, archive, formats, work)}
-    with log:
-        start = log.tell()
-        try:
-            session = _connect(conf, log, _jvm_environment(log_dir, own_jars))
-        except Exception as error:
-            tail = (log_dir / SPARK_LOG).read_bytes()[start:].decode(errors="replace").strip().splitlines()
-            because = next((line for line in reversed(tail) if "rror" in line), str(error).splitlines()[0])
-            raise SetupError(
-                f"Spark did not start: {because.strip()}",
-                where=str(log_dir / SPARK_LOG),
-                remedy="See the log and check [spark] in tidegate.toml; `tidegate doctor --spark` tries again.",
-            ) from error
-    _require(session, formats)
-    return session
+    return SessionPlan(conf, log_dir, formats, java, own_jars)
 
 
 def _require(session: SparkSession, formats: tuple[TableFormat, ...]) -> None:
@@ -157,11 +196,7 @@ def _connect(conf: Mapping[str, str], log: IO[bytes], environment: Mapping[str, 
     if is_connected():
         return in_thread(open_session)
     forget_spark()
-    os.environ[_LOG_SECRETS] = log_pattern() or "NOTHING_IS_SECRET"
-    try:
-        jvm = start_jvm(conf, log, environment)
-    finally:
-        del os.environ[_LOG_SECRETS]
+    jvm = start_jvm(conf, log, environment)
     session = jvm.connect(open_session)
     start_watching(jvm, session.sparkContext)
     return session
@@ -225,9 +260,19 @@ def local_cores(master: str) -> int:
 def child_session(root: SparkSession, conf: Mapping[str, str], catalog: str) -> SparkSession:
     """A session of its own whose current catalog is `catalog`. It inherits nothing that was set at run time."""
     session = root.newSession()
+    leased = running_jvm()
+    if isinstance(leased, LeasedJvm):
+        leased.opened(session)
     for key, value in {**conf, "spark.sql.defaultCatalog": catalog}.items():
         session.conf.set(key, value)
     return session
+
+
+def close_child(session: SparkSession) -> None:
+    """Nothing uses the child session again. In a JVM that stays, its connections to the lake would stay as well."""
+    leased = running_jvm()
+    if isinstance(leased, LeasedJvm):
+        leased.closed(session)
 
 
 @contextlib.contextmanager
@@ -285,28 +330,52 @@ def open_spark(
     root: SparkSession | None = None,
     work: Work = Work.LONG,
 ) -> SparkSession:
-    """`root`, or a new session. `report` receives STARTING, then STARTED or NOT_STARTED. `work`: what a JVM is started
-    for."""
+    """`root`, or a new session: of this process's Spark, of a worker's, or of one that starts now.
+
+    `report` receives STARTING, then STARTED or NOT_STARTED, where a JVM has to start. `work`: what one of this
+    process's own is started for.
+    """
     if root is not None:
         return root
     if _is_running():
-        return _start(settings, report, work)
-    report(STARTING)
+        return _plan_of(settings, report, work).start()
+    begun: list[bool] = []
+
+    def starting() -> None:
+        if not begun:
+            begun.append(True)
+            report(STARTING)
+
     try:
-        session = _start(settings, report, work)
+        session = leased_session(settings, lambda: _plan_of(settings, report, Work.LASTING), starting)
+        if session is None:
+            starting()
+            session = _plan_of(settings, report, work).start()
     except BaseException:
-        report(NOT_STARTED)
+        if begun:
+            report(NOT_STARTED)
         raise
-    report(STARTED)
+    if begun:
+        report(STARTED)
     return session
 
 
-def _start(settings: Settings, report: Callable[[str], None], work: Work) -> SparkSession:
+def stop_spark(session: SparkSession) -> None:
+    """End the Spark of this process, or its use of a worker's."""
+    jvm = running_jvm()
+    if isinstance(jvm, LeasedJvm):
+        jvm.end()
+        forget_spark()
+    else:
+        session.stop()
+
+
+def _plan_of(settings: Settings, report: Callable[[str], None], work: Work) -> SessionPlan:
     """With what the project's sources, its table formats and the places of its files need."""
     spark, logs = settings.spark, settings.root / ".tidegate" / "logs"
     if uses_s3(settings):
         spark = replace(spark, conf={**s3a_conf(settings.s3), **spark.conf})
-    return start_session(spark, logs, report, connection_jars(settings), formats_of(settings), work)
+    return _plan(spark, logs, report, connection_jars(settings), formats_of(settings), work)
 
 
 def _is_running() -> bool:

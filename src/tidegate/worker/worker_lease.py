@@ -26,7 +26,7 @@ __all__ = ["LeaseRequest", "WorkerLease", "ask_worker", "lease_worker"]
 ANSWER_SECONDS = 2.0
 """A worker that answers nothing for so long hangs."""
 
-_LEND_SECONDS = 8.0
+_LEND_SECONDS = 15.0
 """For a lease of a JVM that runs: it may have to end first what a killed command left."""
 _START_SECONDS = 10.0
 """Until a worker that was started listens."""

@@ -36,7 +36,8 @@ def test_the_server_listens_here_alone_and_asks_for_its_token(spark: SparkSessio
     server = connect_server(spark)
     assert server.address.startswith("127.0.0.1:")
     assert server.token not in repr(server)
-    assert connect_server(spark.newSession()) is server
+    again = connect_server(spark.newSession())
+    assert (again.address, again.token) == (server.address, server.token)
     assert spark.newSession().conf.get("spark.connect.authenticate.token", "none") == "none"
     request = base_pb2.ConfigRequest(session_id="00000000-0000-4000-8000-000000000000")
     for token in ("", "wrong"):

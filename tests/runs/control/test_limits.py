@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.errors import FailureKind
+from tidegate.process_memory import memory_of
 from tidegate.results import ModelResult
 from tidegate.runs.control.limits import (
     Deadline,
     error_rate_exceeded,
     memory_exceeded,
-    memory_in_use,
     reason_to_stop,
     time_exceeded,
 )
@@ -69,14 +69,14 @@ def test_memory_is_compared_with_its_limit() -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not say what a process uses")
 def test_the_memory_of_processes_below_counts() -> None:
-    alone = memory_in_use()
+    alone = memory_of(os.getpid())
     assert alone is not None
     assert alone > 2**20
     holding = "import sys; held = bytearray(64 * 2**20); print(flush=True); sys.stdin.read()"
     with subprocess.Popen([sys.executable, "-c", holding], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         child.stdout.readline()
-        own, together = memory_in_use(child.pid), memory_in_use()
+        own, together = memory_of(child.pid), memory_of(os.getpid())
         child.communicate()
     assert own is not None
     assert together is not None
@@ -85,8 +85,8 @@ def test_the_memory_of_processes_below_counts() -> None:
 
 
 def test_where_the_system_does_not_say_nothing_is_known(tmp_path: Path) -> None:
-    assert memory_in_use(proc=tmp_path) is None
-    assert memory_in_use(process=os.getpid(), proc=tmp_path / "missing") is None
+    assert memory_of(os.getpid(), proc=tmp_path) is None
+    assert memory_of(os.getpid(), proc=tmp_path / "missing") is None
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import click
 
 from tidegate.amounts import plural
-from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
+from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation, worker_option
 from tidegate.cli.run_text import check_lines
 from tidegate.cli.shared_options import SelectingCommand, selection_options
 from tidegate.operations.check import Checkup, check_project
@@ -18,6 +18,7 @@ __all__ = ["check"]
 
 @click.command(cls=SelectingCommand)
 @selection_options
+@worker_option
 @common_options
 @pass_invocation
 def check(invocation: Invocation, select: tuple[str, ...], exclude: tuple[str, ...]) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tidegate.amounts import plural, size, timestamp
-from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
+from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation, worker_option
 from tidegate.cli.terminal import WIDEST_CELL, OutputLine, TextTable, cut_cells, is_terminal
 
 if TYPE_CHECKING:
@@ -289,7 +289,8 @@ def _job(work: Callable[[Invocation, str | None], int], name: str, group_name: s
         return run
 
     def command(path: str, own_name: str) -> Any:
-        return click.command(own_name)(_source_option(common_options(pass_invocation(of(path)))))
+        options = common_options if work is _chunk else lambda run: worker_option(common_options(run))
+        return click.command(own_name)(_source_option(options(pass_invocation(of(path)))))
 
     return command(f"chunks {group_name}", group_name), command(name, name)
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from tidegate.amounts import plural
-from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
+from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation, worker_option
 from tidegate.cli.terminal import Paint, clean
 from tidegate.jsontext import json_text, json_value
 from tidegate.operations.diff.run_diff import Diff
@@ -26,6 +26,7 @@ __all__ = ["diff", "diff_lines"]
 @click.option(
     "--limit", type=click.IntRange(min=0), default=5, show_default=True, help="Sample rows of each kind and table."
 )
+@worker_option
 @common_options
 @pass_invocation
 def diff(invocation: Invocation, name: str, tables: tuple[str, ...], limit: int) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tidegate.amounts import plural
-from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
+from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation, worker_option
 from tidegate.cli.terminal import is_terminal
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ __all__ = ["ingest"]
 @click.command()
 @click.argument("contract")
 @click.option("--restart", is_flag=True, help="Discard what an unfinished read has landed, and read it again.")
+@worker_option
 @common_options
 @pass_invocation
 def ingest(invocation: Invocation, contract: str, restart: bool) -> int:

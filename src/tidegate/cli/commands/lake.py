@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tidegate.amounts import age, plural, size, timestamp
-from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
+from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation, worker_option
 from tidegate.cli.terminal import OutputLine, TextTable
 from tidegate.operations.listings import ListedBranch, list_branches
 
@@ -56,6 +56,7 @@ def _branch_lines(branches: tuple[ListedBranch, ...]) -> Iterator[OutputLine]:
 
 @click.command()
 @click.option("--dry-run", is_flag=True, help="Only report what would be done.")
+@worker_option
 @common_options
 @pass_invocation
 def maintain(invocation: Invocation, dry_run: bool) -> int:

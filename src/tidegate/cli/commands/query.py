@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tidegate.amounts import plural, timestamp
-from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
+from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation, worker_option
 from tidegate.cli.terminal import WIDEST_CELL, OutputLine, TextTable, clean, cut_cells
 from tidegate.jsontext import json_text, json_value
 
@@ -23,6 +23,7 @@ __all__ = ["preview", "profile", "sql"]
 @click.argument("statement", metavar='"SELECT …"')
 @click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="At most this many rows.")
 @click.option("--full", is_flag=True, help="Show long values whole.")
+@worker_option
 @common_options
 @pass_invocation
 def sql(invocation: Invocation, statement: str, limit: int, full: bool) -> None:
@@ -44,6 +45,7 @@ def sql(invocation: Invocation, statement: str, limit: int, full: bool) -> None:
 @click.argument("model")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most this many rows.")
 @click.option("--full", is_flag=True, help="Show long values whole.")
+@worker_option
 @common_options
 @pass_invocation
 def preview(invocation: Invocation, model: str, limit: int, full: bool) -> None:
@@ -87,6 +89,7 @@ def _cell(value: object) -> str:
 @click.command()
 @click.argument("model")
 @click.option("--now", is_flag=True, help="Read the table as it is now, instead of what its last run recorded.")
+@worker_option
 @common_options
 @pass_invocation
 def profile(invocation: Invocation, model: str, now: bool) -> None:

@@ -10,7 +10,7 @@ import click
 
 from tidegate.amounts import plural, timestamp
 from tidegate.cli.console import open_console
-from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
+from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation, worker_option
 from tidegate.cli.shared_options import variables_option
 from tidegate.cli.terminal import WIDEST_CELL, OutputLine, TextTable, cut_cells
 from tidegate.jsontext import json_text, json_value
@@ -202,6 +202,7 @@ def _cell(value: object) -> str:
 @_filter_options
 @variables_option
 @click.option("--dry-run", is_flag=True, help="Only count the rows that would be replayed.")
+@worker_option
 @common_options
 @pass_invocation
 def replay(invocation: Invocation, table: str, rows: QuarantineFilter, variables: dict[str, str], dry_run: bool) -> int:

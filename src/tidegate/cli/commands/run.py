@@ -9,7 +9,7 @@ from datetime import datetime
 import click
 
 from tidegate.cli.console import RunConsole, open_console
-from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
+from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation, worker_option
 from tidegate.cli.shared_options import Moment, SelectingCommand, check_times, selection_options, variables_option
 from tidegate.operations.run import result_document, run_project
 from tidegate.operations.workspace import Workspace
@@ -36,6 +36,7 @@ __all__ = ["publish", "run"]
 @click.option("--resume", metavar="RUN", help="Continue a run that failed or was interrupted, with its own options.")
 @click.option("--resume-latest", is_flag=True, help="The same, with the latest run.")
 @click.option("--idempotency-key", metavar="KEY", help="Run once per key: a later call gives the same result again.")
+@worker_option
 @common_options
 @pass_invocation
 def run(
@@ -110,6 +111,7 @@ def run(
 
 @click.command()
 @click.argument("run_id", metavar="RUN")
+@worker_option
 @common_options
 @pass_invocation
 def publish(invocation: Invocation, run_id: str) -> int:

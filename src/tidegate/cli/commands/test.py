@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from tidegate.amounts import duration, plural
-from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
+from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation, worker_option
 from tidegate.cli.shared_options import SelectingCommand, selection_options, variables_option
 from tidegate.cli.terminal import Paint, TextTable, clean, plain
 from tidegate.jsontext import json_text, json_value
@@ -23,6 +23,7 @@ __all__ = ["summary_line", "test", "unit_test_lines"]
 @click.command(cls=SelectingCommand)
 @selection_options
 @variables_option
+@worker_option
 @common_options
 @pass_invocation
 def test(invocation: Invocation, select: tuple[str, ...], exclude: tuple[str, ...], variables: dict[str, str]) -> int:

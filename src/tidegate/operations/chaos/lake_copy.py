@@ -8,7 +8,7 @@ import shutil
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -187,9 +187,10 @@ def list_landing(root: Path) -> Landing:
 
 
 def settings_in(settings: Settings, folder: Path, name: str) -> Settings:
-    """The project's settings for the copy that is in `folder`: another lake, other files, and no hooks."""
+    """The project's settings for the copy that is in `folder`: another lake, other files, no hooks and no worker."""
     return replace(
         settings,
+        spark=replace(settings.spark, keep_alive=timedelta()),
         lake=lake_in(settings.lake, folder, name),
         state=StateSection(f"sqlite:///{folder / 'state.db'}"),
         landing=replace(settings.landing, root=folder / "landing"),

@@ -11,7 +11,7 @@ import grpc
 from pyspark.sql.connect.proto import base_pb2, base_pb2_grpc, catalog_pb2, commands_pb2, relations_pb2
 
 from tidegate.python_models.sandbox.sandbox_job import CallRefusedError
-from tidegate.spark.connect_server import ConnectServer
+from tidegate.spark.connect_server import CONNECT_USER, ConnectServer
 
 __all__ = ["SAFE_CONF", "ConnectCalls"]
 
@@ -44,9 +44,11 @@ class ConnectCalls:
         self._channel = grpc.insecure_channel(server.address, options=_UNLIMITED)
         self._stub = base_pb2_grpc.SparkConnectServiceStub(self._channel)
         self._metadata = (("authorization", f"Bearer {server.token}"),)
+        session_id = str(uuid.uuid4())
+        server.open_session(session_id)
         self._asking: dict[str, Any] = {
-            "session_id": str(uuid.uuid4()),
-            "user_context": base_pb2.UserContext(user_id="tidegate"),
+            "session_id": session_id,
+            "user_context": base_pb2.UserContext(user_id=CONNECT_USER),
             "client_type": "tidegate",
         }
         pairs = [base_pb2.KeyValue(key=key, value=value) for key, value in {**conf, **SAFE_CONF}.items()]

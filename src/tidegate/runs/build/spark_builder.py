@@ -19,7 +19,7 @@ from tidegate.quality import OwnFunctions
 from tidegate.results import CheckResult
 from tidegate.runs.builder import ModelAttempt
 from tidegate.spark.jvm import running_jvm
-from tidegate.spark.session import child_session, open_spark, use_pool
+from tidegate.spark.session import child_session, close_child, open_spark, use_pool
 from tidegate.spark.work import Work
 
 if TYPE_CHECKING:
@@ -100,6 +100,8 @@ class SparkBuilder:
             except Exception as error:
                 run.cancellation.check()
                 raise work.explained(error) from error
+            finally:
+                close_child(session)
 
     def _own_functions(self, run: RunContext) -> OwnFunctions:
         from tidegate.python_models.check_conditions import SandboxedConditions
@@ -161,7 +163,9 @@ class SparkBuilder:
     def why(self) -> str:
         if self._jvm is not None and self._jvm.ended_because:
             return self._jvm.ended_because
-        code = self._jvm.process.returncode if self._jvm is not None else None
+        code = self._jvm.exit_code if self._jvm is not None else None
+        if code is None:
+            return "the worker that held it is gone"
         if code == _OUT_OF_MEMORY:
             return "out of memory"
         return f"killed by signal {-code}, as by a system short of memory" if code and code < 0 else f"exit code {code}"

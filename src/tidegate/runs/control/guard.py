@@ -10,6 +10,7 @@ from datetime import timedelta
 from tidegate.config import RunSection
 from tidegate.errors import RunAbortedError, TidegateError
 from tidegate.hooks.events import Emit
+from tidegate.process_memory import memory_of
 from tidegate.project.model import ModelSettings
 from tidegate.results import ModelResult
 from tidegate.runs.clock import Clock
@@ -18,12 +19,12 @@ from tidegate.runs.control.limits import (
     Deadline,
     Overdue,
     memory_exceeded,
-    memory_in_use,
     reason_to_stop,
     time_exceeded,
 )
 from tidegate.runs.control.retries import Retries, RetryBudget, RetryPolicy
 from tidegate.runs.control.services import ConcurrencyLevel, Services
+from tidegate.spark.jvm import spark_processes
 
 __all__ = ["Guard"]
 
@@ -87,7 +88,7 @@ class Guard:
         limit = self._settings.memory_limit
         if error is None and limit is not None and now - self._memory_checked_at >= _MEMORY_SECONDS:
             self._memory_checked_at = now
-            error = memory_exceeded(memory_in_use(), limit)
+            error = memory_exceeded(memory_of(*spark_processes()), limit)
         if error is not None and not self._cancellation.requested:
             self._halt(error)
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidegate.config import format_duration
@@ -24,12 +22,10 @@ __all__ = [
     "Overdue",
     "error_rate_exceeded",
     "memory_exceeded",
-    "memory_in_use",
     "reason_to_stop",
     "time_exceeded",
 ]
 
-_PROC = Path("/proc")
 _GIB = 2**30
 
 
@@ -89,52 +85,6 @@ def memory_exceeded(used: int | None, limit: int | None) -> RunAbortedError | No
         kind=FailureKind.QUOTA_EXCEEDED,
         remedy="Raise memory_limit in [run] of tidegate.toml, or lower concurrency there or memory in [spark].",
     )
-
-
-def memory_in_use(process: int | None = None, proc: Path = _PROC) -> int | None:
-    """Bytes of memory that this process and all below it hold now, Spark's JVM and its Python workers among them.
-
-    None where the system has no /proc.
-    """
-    own = os.getpid() if process is None else process
-    sizes = [_resident(proc / str(each)) for each in _family(own, proc)]
-    known_sizes = [size for size in sizes if size is not None]
-    return sum(known_sizes) if known_sizes else None
-
-
-def _family(process: int, proc: Path) -> Iterator[int]:
-    waiting, visited = [process], set[int]()
-    while waiting:
-        at = waiting.pop()
-        if at in visited:
-            continue
-        visited.add(at)
-        yield at
-        for task in _names(proc / str(at) / "task"):
-            waiting += map(int, _text(proc / str(at) / "task" / task / "children").split())
-
-
-def _resident(folder: Path) -> int | None:
-    for line in _text(folder / "status").splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) * 1024
-    return None
-
-
-def _names(folder: Path) -> Sequence[str]:
-    """Empty when the process has ended meanwhile."""
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return ()
-
-
-def _text(file: Path) -> str:
-    """Empty when the process has ended meanwhile."""
-    try:
-        return file.read_text()
-    except OSError:
-        return ""
 
 
 def error_rate_exceeded(failed: int, ended: int, share: float | None, least: int) -> RunAbortedError | None:
