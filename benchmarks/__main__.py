@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -70,6 +71,7 @@ def main() -> int:
     parser.add_argument("--silver-rows", type=int, default=SILVER_ROWS, help="silver: rows (default 5,000,000)")
     parser.add_argument("--no-report", action="store_true", help="do not write docs/benchmarks.md")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # what was started ends too
     parts = options.only
     sections, missed = [], []
     with tempfile.TemporaryDirectory(prefix="tidegate-bench-") as folder:

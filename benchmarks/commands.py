@@ -34,7 +34,7 @@ __all__ = [
 
 COMMAND_ROWS = (1_000_000, 10_000_000)
 _SMALL, _LARGE = COMMAND_ROWS
-_KEEP_ALIVE = "30m"
+_KEEP_ALIVE = "15m"
 
 CommandSide = Literal["plain", "dbt", "cold", "warm"]
 
@@ -136,7 +136,7 @@ class _CommandBench:
                 if chosen:
                     yield self._measured(scenario, side, usage)
                     self._keep_event_log(project, scenario, number)
-            if chosen and scenario.builds:
+            if chosen and scenario.builds and not scenario.needs_no_jvm:
                 self._compare(statements)
 
     def _words(self, side: CommandSide, scenario: Scenario) -> Sequence[str]:

@@ -22,6 +22,12 @@ def test_the_cpu_of_children_counts(tmp_path: Path) -> None:
     assert measure(child, tmp_path).cpu >= 0.3
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
+def test_the_cpu_of_a_child_that_ends_later_counts(tmp_path: Path) -> None:
+    child = f"import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', {BUSY.format(seconds=0.3)!r}])"
+    assert measure(child, tmp_path).cpu >= 0.3
+
+
 def test_the_memory_of_a_process_counts(tmp_path: Path) -> None:
     assert measure("x = bytearray(200 * 2**20)", tmp_path).mib >= 200
 
