@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.spark.session import temporary_conf
+from tidegate.write.request import WriteRequest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["FEW_ROWS", "for_few_rows", "for_small_tables", "into_one_file"]
+__all__ = ["FEW_ROWS", "for_few_rows", "for_few_rows_read", "for_small_tables", "into_one_file"]
 
 _SENT = "spark.sql.autoBroadcastJoinThreshold"
 _ADAPTIVE = "spark.sql.adaptive.enabled"
@@ -44,6 +45,17 @@ def into_one_file(session: SparkSession, rows: int) -> Iterator[None]:
     sent = session.conf.get(_SENT, "0").removesuffix("b")
     fits = rows <= FEW_ROWS and sent.isdecimal() and int(sent) >= 10 * 2**20
     with temporary_conf(session, {_PARTS: "1"} if fits and _is_local(session) else {}):
+        yield
+
+
+@contextlib.contextmanager
+def for_few_rows_read(request: WriteRequest) -> Iterator[None]:
+    """For the statement that computes the result, where it reads few rows and no others are in the table."""
+    table = request.lake.table(request.table)
+    if not request.reads_few or (table is not None and table.total_records > FEW_ROWS):
+        yield
+        return
+    with for_few_rows(request.session), into_one_file(request.session, request.expected_rows):
         yield
 
 

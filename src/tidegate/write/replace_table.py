@@ -13,6 +13,7 @@ from tidegate.lake.branch_catalog import PointerKind
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.write.commits import existing_rows
+from tidegate.write.few_rows import for_few_rows_read
 from tidegate.write.observed_rows import ObservedRows, observe, record_profile
 from tidegate.write.request import WriteRequest
 from tidegate.write.spark_sql import literal, unquote
@@ -74,10 +75,11 @@ def replace_table(
     if request.lake.pointer(request.table) is None:
         request.lake.create_namespace(request.table)
     rows = request.session.sql(query) if isinstance(query, str) else query
-    if partitions or order:
-        _write_laid_out(request, rows, observed, partitions, order)
-    else:
-        observed.of(rows).writeTo(request.table.quoted).using("iceberg").createOrReplace()
+    with for_few_rows_read(request):
+        if partitions or order:
+            _write_laid_out(request, rows, observed, partitions, order)
+        else:
+            observed.of(rows).writeTo(request.table.quoted).using("iceberg").createOrReplace()
     count = existing_rows(request)
     record_profile(request, observed, count, "table", columns, request.table.quoted)
     return count

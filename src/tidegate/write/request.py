@@ -177,6 +177,9 @@ class WriteRequest:
     expected_rows: int = 0
     """An estimate, from what is read."""
 
+    reads_few: bool = False
+    """All that the result is computed from is known to be few rows."""
+
     profiled: bool = False
     """The profile of the rows is recorded in `observed`."""
 

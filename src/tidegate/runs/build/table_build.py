@@ -53,7 +53,7 @@ from tidegate.transform.delta_steps import delta_steps
 from tidegate.transform.delta_views import with_delta_views
 from tidegate.write import WriteOutcome, WriteRequest, write
 from tidegate.write.commits import partly_written
-from tidegate.write.few_rows import for_few_rows
+from tidegate.write.few_rows import FEW_ROWS, for_few_rows
 from tidegate.write.quarantine_table import write_with_quarantine
 from tidegate.write.request import BadRecords, summed
 from tidegate.write.touched_regions import write_region
@@ -353,10 +353,18 @@ class TableBuild:
             profiled=run.settings.run.profiles,
             stamp=self.stamp,
             expected_rows=max((m.total_records for m in self.facts.inputs.metadata.values()), default=0),
+            reads_few=self._reads_few,
             in_order=self.reads_in_order,
             arrival=self.arrival.unknown if self.arrival else None,
             obstacle=self.obstacle,
         )
+
+    @property
+    def _reads_few(self) -> bool:
+        """Whether the query reads tables of the lake only, all of them small."""
+        inputs, sizes = self.facts.inputs, [table.total_records for table in self.facts.inputs.metadata.values()]
+        elsewhere = self.python or self.model.functions or inputs.zones or inputs.untracked or inputs.delta
+        return bool(sizes) and max(sizes) <= FEW_ROWS and not elsewhere
 
     @property
     def reads_in_order(self) -> bool:
