@@ -55,7 +55,7 @@ def statements_of(folder: Path) -> Mapping[tuple[str, str], list[Statement]]:
 
 
 def text_of(statements: list[Statement]) -> str:
-    """How many there are, and a line for each statement: its jobs, and its kind."""
+    """`statements: 2, jobs: 1`, and a line for each statement: its jobs, and its kind."""
     jobs = sum(len(statement.jobs) for statement in statements)
     head = f"statements: {len(statements)}, jobs: {jobs}"
     return "\n".join([head, *(f"{len(each.jobs)} {each.kind}" for each in statements)])
