@@ -169,6 +169,9 @@ def _why_none(relation: Relation, key: tuple[str, ...], within_key: bool) -> str
         return "windows that share no column of PARTITION BY that is in the result"
     if relation.windows:
         return f"{relation.windows[0].text} with no column of its PARTITION BY in the result"
+    untouchable = [output.name for output in relation.outputs if not touchable(relation, output.name)]
+    if relation.outputs and len(untouchable) == len(relation.outputs):
+        return why_untouchable(relation, untouchable[0])
     return NO_KEY
 
 
