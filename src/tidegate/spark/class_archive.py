@@ -24,7 +24,7 @@ from tidegate.spark.launch_command import LAST_JARS
 __all__ = ["SPARES_ARCHIVE", "class_archive", "ensure_class_archive"]
 
 SPARES_ARCHIVE = "TIDEGATE_NO_CLASS_ARCHIVE"
-_WARMUP = ("tidegate.operations.class_warmup", 3)
+_WARMUP = ("tidegate.operations.class_warmup", 2)
 """The module that uses Spark for it, and a number that grows when archives made before are worth replacing."""
 _WARMUP_SECONDS = 180
 _MAX_ARCHIVES = 3
