@@ -213,6 +213,7 @@ def spark_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def spark(spark_log: Path) -> Iterator[SparkSession]:
     from tests.services.delta import delta_jars
     from tests.services.h2 import h2_jar
+    from tidegate.spark.jvm import running_jvm
     from tidegate.spark.launch_command import LAST_JARS
     from tidegate.spark.session import start_session
     from tidegate.spark.table_formats import DELTA
@@ -232,6 +233,8 @@ def spark(spark_log: Path) -> Iterator[SparkSession]:
     with pytest.MonkeyPatch.context() as patch:  # behind Spark's own jars, so that the archive of classes is used
         patch.setenv(LAST_JARS, os.pathsep.join(map(str, (h2_jar(), *delta_jars()))))
         session = start_session(section, spark_log.parent)
+    if (jvm := running_jvm()) is not None:
+        jvm.deltas = 100  # what a plan decides does not depend on which tests ran before
     yield session
     session.stop()
 

@@ -26,6 +26,7 @@ from tidegate.lake.branch_catalog import MAIN, BranchCatalog, Pointer, PointerKi
 from tidegate.lake.metadata import TableMetadata, load_json
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
 from tidegate.names import TableName
+from tidegate.planner.cost_rule import WARM, JvmState
 from tidegate.planner.decide import keeps_history
 from tidegate.planner.inputs import recorded_delta, recorded_inputs
 from tidegate.planner.make_plan import ModelPlan
@@ -115,6 +116,13 @@ class PointerBuilder:
         self, run: RunContext, model: CompiledModel, checks: Sequence[Check]
     ) -> tuple[CheckResult, ...]:
         return tuple(self.result(run.short(model.model.table), check) for check in checks)
+
+    @property
+    def jvm_state(self) -> JvmState:
+        return WARM
+
+    def release(self) -> None:
+        pass
 
     def session_factory(self, catalog: BranchCatalog) -> None:
         return None

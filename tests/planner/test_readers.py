@@ -14,7 +14,8 @@ from tidegate.lake.progress import Progress
 from tidegate.lake.view import BranchView
 from tidegate.planner.decide import Decision, RunType
 from tidegate.planner.inputs import Inputs
-from tidegate.planner.make_plan import ModelPlan, as_difference, readers_of
+from tidegate.planner.make_plan import ModelPlan
+from tidegate.planner.readers import as_difference, readers_of
 
 FILES = {
     "models/bronze/orders.sql": "SELECT 1 AS id, 2 AS amount\n",

@@ -140,6 +140,43 @@ def test_after_every_run_each_table_is_what_its_query_gives(
     assert seen["incremental"] > len(cases) / 2, seen
 
 
+NARROW = {
+    "upsert": ("SELECT id, v FROM src.a WHERE v = 5 AND s = 'x'", {"kind": "merge", "unique_key": "id"}),
+    "history": ("SELECT id, v FROM src.a WHERE v = 5 AND s = 'y'", {"kind": "scd2", "unique_key": "id"}),
+    "groups": ("SELECT k, count(*) AS n FROM src.a WHERE v > 4 GROUP BY k", {}),
+    "joined": ("SELECT a.id, b.w FROM src.a a JOIN src.b b ON a.k = b.k AND b.w = 5 WHERE a.v = 5", {}),
+    "outer": ("SELECT b.k, b.w, c.x FROM src.b b LEFT JOIN src.c c ON c.id = b.k AND c.x = 5 WHERE b.w = 5", {}),
+    "total": ("SELECT count(*) AS n, max(v) AS v FROM src.a WHERE s = '' AND v = 4", {}),
+    "unread": ("SELECT id, s FROM src.a", {"unique_key": "id"}),
+    "below": ("SELECT count(*) AS n FROM gold.history WHERE is_current", {}),
+}
+"""Models of which most changes leave no row, each by every kind of filter that there is."""
+
+
+@pytest.mark.skipif(not PROVE, reason="two tables for each of many models")
+@pytest.mark.parametrize("seed", SEEDS)
+def test_tables_are_the_same_with_and_without_the_skip(shop: ProjectFolder, spark: SparkSession, seed: int) -> None:
+    world = World(shop, spark, seed)
+    for name, (sql, directives) in NARROW.items():
+        shop.model(f"gold.{name}", sql, deltas="always", **directives)
+        built = sql.replace("gold.history", "gold.history_built")
+        shop.model(f"gold.{name}_built", built, deltas="always", skip="never", **directives)
+    skipped = 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tidegate.runs.build.shared_changes._WORTH_SECONDS", 0.0)
+        for step in range(STEPS):
+            result = shop.run(allow_deletes=True)
+            failed = [(m.model, m.error) for m in result.materializations if m.status not in ("completed", "skipped")]
+            assert not failed, f"seed {seed}, step {step}: {failed}"
+            skipped += sum(m.reason == "no changed row reaches it" for m in result.materializations)
+            twins = [Case(f"gold.{name}", {}, f"SELECT * FROM gold.{name}_built") for name in NARROW]
+            assert_equal(world, twins, f"seed {seed}, step {step}")
+            queries = [Case(f"gold.{name}", {}, NARROW[name][0]) for name in NARROW if name not in ("history", "below")]
+            assert_equal(world, queries, f"seed {seed}, step {step}")
+            world.change()
+    assert skipped > STEPS, skipped
+
+
 def assert_equal(world: World, cases: list[Case], where: str) -> None:
     """Below a model that was left out of the run, the query is over the tables as they are. All in one job of Spark."""
     sides = []

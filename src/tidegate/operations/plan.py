@@ -20,6 +20,7 @@ from tidegate.planner.decide import RunType, keeps_history
 from tidegate.planner.estimate import TimeEstimate, probable_time
 from tidegate.planner.inputs import Inputs
 from tidegate.planner.make_plan import Plan, PlanRequest, PlanStep, make_plan
+from tidegate.runs.jvm_warmth import jvm_state
 
 __all__ = ["InputView", "PlanView", "StepView", "plan_run"]
 
@@ -133,7 +134,7 @@ def plan_run(
     if compiled.project_errors:
         raise ProjectError("The project has errors; nothing can be planned", diagnostics=compiled.diagnostics)
     settings, lake = workspace.settings, _PinnedMain(workspace.catalog(), MAIN, workspace.heads())
-    request = PlanRequest(datetime.now(UTC), full_refresh, from_, to)
+    request = PlanRequest(datetime.now(UTC), full_refresh, from_, to, jvm=jvm_state(settings))
     values = RunValues(request.now.isoformat(), incremental=True, vars=variables)
     query = partial(_query, compiled, values)
     selected = workspace.select(compiled, select, exclude)

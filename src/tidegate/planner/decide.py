@@ -14,7 +14,8 @@ from tidegate.lake.metadata import TableMetadata, ViewMetadata
 from tidegate.lake.progress import Progress, TableInput
 from tidegate.names import TableName
 from tidegate.planner.code_changes import code_changes, code_obstacle
-from tidegate.planner.delta_rule import delta_query, obstacle
+from tidegate.planner.cost_rule import JvmState, worth_it
+from tidegate.planner.delta_rule import delta_query, obstacle, skips_unreached
 from tidegate.planner.deltas.delta_query import DeltaQuery, DeltaRefusal
 from tidegate.planner.estimate import Estimate, estimate_all, estimate_changes, estimate_delta, estimate_new, in_seconds
 from tidegate.planner.inputs import Inputs
@@ -60,7 +61,13 @@ class Decision:
     row_changes: Mapping[TableName, TableChange] = field(default_factory=dict)
     """What `tg.changes` of a Python model gives of each table, also where nothing changed; of a table that is not here
     all rows. For an append, `inserted_since` goes before: it knows what was gained where the changes are unknown."""
+    skips_unreached: bool = False
+    """It is known which rows of the inputs changed: where none of them reaches the query, the table stays as it is."""
     estimate: Estimate = Estimate()  # noqa: RUF009 - frozen
+    whole: Estimate = Estimate()  # noqa: RUF009 - frozen
+    """With `delta`, where the estimate decided: of a build from all rows."""
+    saves: float | None = None
+    """With `delta`, where the estimate decided: seconds that it saves in a warm JVM, its readers included."""
     check_again: bool = False
     """The table is unchanged, but was published with other checks than are declared now."""
     record_digests: bool = False
@@ -80,8 +87,19 @@ class Decision:
         kind = RunType.INCREMENTAL if is_upsert(model) else RunType.FULL
         reason = f"{self.reason}; {why}" if why else self.reason
         complete = self.complete or (bool(self.row_changes) and result_is_complete(model))
-        whole = replace(self, run_type=kind, reason=reason, complete=complete, estimate=Estimate())
-        return replace(whole, delta=None, changes={}, row_changes={})
+        whole = replace(self, run_type=kind, reason=reason, complete=complete, estimate=self.whole)
+        return replace(whole, delta=None, changes={}, row_changes={}, saves=None)
+
+    def in_jvm(self, model: CompiledModel, jvm: JvmState) -> Decision:
+        """What is best for this model alone in that JVM."""
+        if self.saves is None or worth_it({model.model.table: self.saves}, jvm):
+            return self
+        return self.for_a_new_jvm(model, jvm)
+
+    def for_a_new_jvm(self, model: CompiledModel, jvm: JvmState) -> Decision:
+        """From all rows, because of what the JVM would take longer for the delta than later."""
+        times = _times(self.whole.seconds or 0.0, (self.estimate.seconds or 0.0) + jvm.longer_for_a_delta)
+        return self.from_all_rows(f"cheaper than delta in a JVM that has just started ({times})", model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +115,8 @@ class ModelRequest:
     """Use deltas also where a build from all rows would be cheaper."""
     versions: Mapping[str, str] = field(default_factory=dict)
     """By call, which state of its data a table function gives now."""
+    saved_below: Callable[[Inputs], float] = lambda inputs: 0.0
+    """Seconds that its readers save if it is not rebuilt."""
     replayed_rows: int | None = None
     """So many rows of its quarantine are to be replayed, and nothing else of it is asked for."""
 
@@ -237,8 +257,21 @@ def _decide_changed_inputs(
     why = obstacle(model, inputs)
     if why is not None:
         return _from_all_rows(model, f"{reason}; {why}" if why else reason)
-    if bound is None:
-        return whole
+    decision = whole if bound is None else _decide_traced(model, own, progress, inputs, request, bound, reason)
+    return replace(decision, skips_unreached=skips_unreached(model, inputs))
+
+
+def _decide_traced(
+    model: CompiledModel,
+    own: TableMetadata | None,
+    progress: Progress | None,
+    inputs: Inputs,
+    request: ModelRequest,
+    bound: Callable[[], BoundQuery],
+    reason: str,
+) -> Decision:
+    """It is known which rows changed, and nothing but the query can make all rows necessary."""
+    settings = model.model.settings
     delta = delta_query(model, own, inputs, bound)
     if isinstance(delta, DeltaRefusal):
         why = delta.construct if delta.construct.startswith("no key") else f"no delta: {delta.construct}"
@@ -246,12 +279,19 @@ def _decide_changed_inputs(
     changes = inputs.traced
     small = estimate_delta(inputs, changes, delta, own, progress)
     large = estimate_all(inputs, own, progress)
-    always = request.always_deltas or settings.deltas == "always"
-    if not always and small.seconds and large.seconds and large.seconds <= small.seconds:
-        times = f"about {in_seconds(large.seconds)} against {in_seconds(small.seconds)}"
-        return _from_all_rows(model, f"{reason}; cheaper than delta ({times})", large)
     complete = result_is_complete(model) or settings.traits.replaces_table
-    return Decision(RunType.INCREMENTAL, reason, complete=complete, delta=delta, changes=changes, estimate=small)
+    decision = Decision(RunType.INCREMENTAL, reason, complete=complete, delta=delta, changes=changes, estimate=small)
+    if request.always_deltas or settings.deltas == "always" or not small.seconds or not large.seconds:
+        return decision
+    saves = large.seconds + request.saved_below(inputs) - small.seconds
+    if saves <= 0:
+        times = _times(large.seconds, small.seconds)
+        return _from_all_rows(model, f"{reason}; cheaper than delta ({times})", large)
+    return replace(decision, whole=large, saves=saves)
+
+
+def _times(large: float, small: float) -> str:
+    return f"about {in_seconds(large)} against {in_seconds(small)}"
 
 
 def _decide_code(model: CompiledModel, code: CodeReads, inputs: Inputs, reason: str) -> Decision:

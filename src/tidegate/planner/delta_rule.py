@@ -16,7 +16,7 @@ from tidegate.planner.inputs import Inputs
 from tidegate.planner.model_traits import result_is_complete
 from tidegate.project.strategies import Deltas
 
-__all__ = ["delta_query", "has_foreign_rows", "input_tables", "obstacle", "used_columns"]
+__all__ = ["delta_query", "has_foreign_rows", "input_tables", "obstacle", "skips_unreached", "used_columns"]
 
 
 def obstacle(model: CompiledModel, inputs: Inputs) -> str | None:
@@ -43,6 +43,12 @@ def obstacle(model: CompiledModel, inputs: Inputs) -> str | None:
     if settings.traits.replaces_table and settings.on_empty != "replace":
         return f"on_empty: {settings.on_empty} needs the whole result"
     return "" if inputs.untracked or not inputs.traceable else None
+
+
+def skips_unreached(model: CompiledModel, inputs: Inputs) -> bool:
+    """Whether the model may be skipped where no changed row reaches its query. Call only where there is no obstacle."""
+    settings = model.model.settings
+    return settings.skip != "never" and not (settings.quarantine or model.functions or inputs.delta)
 
 
 def delta_query(

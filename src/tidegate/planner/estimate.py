@@ -11,6 +11,7 @@ from tidegate.lake.changes import TableChange
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import Progress
 from tidegate.names import TableName
+from tidegate.planner.cost_rule import ReaderTimes
 from tidegate.planner.deltas.delta_query import TOUCHED, DeltaQuery, Image
 from tidegate.planner.inputs import Inputs
 
@@ -23,6 +24,7 @@ __all__ = [
     "estimate_new",
     "in_seconds",
     "probable_time",
+    "reader_times",
     "touched_share",
     "worth_a_difference",
 ]
@@ -161,6 +163,12 @@ def worth_a_difference(own: TableMetadata, touched: float, readers: Iterable[Pro
     """
     gain = sum(max(0.0, reader.full_ms / 1000 - _DELTA) for reader in readers)
     return touched <= _FEW and gain > own.total_records * _COMPARED_ROW
+
+
+def reader_times(table: TableName, progress: Progress) -> ReaderTimes:
+    """How long a reader of changes took the last time in each way; from changes at least as long as any delta."""
+    last = progress.duration_ms / 1000 if progress.deltas else _DELTA
+    return ReaderTimes(table, progress.full_ms / 1000, max(last, _DELTA))
 
 
 def _sizes(inputs: Inputs, progress: Progress | None) -> dict[str, _Size]:

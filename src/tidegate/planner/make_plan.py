@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 from typing import Literal
 
 from tidegate.compiler.compiled import BoundQuery, Compiled, CompiledModel
@@ -15,14 +15,16 @@ from tidegate.lake.metadata import TableMetadata, ViewMetadata
 from tidegate.lake.progress import Progress
 from tidegate.lake.view import BranchView, PinnedView
 from tidegate.names import TableName
+from tidegate.planner.cost_rule import WARM, JvmState, worth_it
 from tidegate.planner.decide import Decision, ModelRequest, RunType, decide
-from tidegate.planner.estimate import Estimate, touched_share, worth_a_difference
+from tidegate.planner.estimate import Estimate
 from tidegate.planner.inputs import Inputs, read_inputs
 from tidegate.planner.intervals import Interval, decode, due_intervals, parse_time
+from tidegate.planner.readers import Readers, readers_of, seconds_below
 from tidegate.planner.replay import ReplayRequest, count_chosen
 from tidegate.project.model import Materialized
 
-__all__ = ["ModelPlan", "Plan", "PlanRequest", "PlanStep", "as_difference", "make_plan", "plan_model", "readers_of"]
+__all__ = ["ModelPlan", "Plan", "PlanRequest", "PlanStep", "make_plan", "plan_model"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,8 @@ class PlanRequest:
     """`always`: also where a build from all rows would be cheaper."""
     replay: ReplayRequest | None = None
     """Rows of a quarantine that are to go through their contract again."""
+    jvm: JvmState = WARM
+    """Of the JVM that will build."""
     versions: Mapping[str, str] = field(default_factory=dict)
     """By call, which state of its data a table function gives now; calls of functions that do not say are missing."""
 
@@ -126,8 +130,10 @@ def plan_model(
     lake: BranchView,
     request: PlanRequest,
     bound: Callable[[], BoundQuery] | None = None,
+    readers: Callable[[], Readers] | None = None,
 ) -> ModelPlan:
-    """Decide one model from the lake as `lake` shows it now. `bound`: its query, see `decide`."""
+    """Decide one model from the lake as `lake` shows it now. `bound`: its query, see `decide`. `readers`: of all tables
+    of the project."""
     lake = PinnedView.of(lake)
     metadata_type = ViewMetadata if model.model.settings.materialized is Materialized.VIEW else TableMetadata
     metadata = lake.metadata(model.model.table)
@@ -141,6 +147,7 @@ def plan_model(
         explicit_range=request.from_ is not None or request.to is not None,
         always_deltas=request.deltas == "always",
         versions=request.versions,
+        saved_below=partial(seconds_below, model, readers or partial(readers_of, compiled), lake),
         replayed_rows=_replayed_rows(model, lake, request.replay),
     )
     decision = decide(model, metadata, progress, inputs, model_request, bound)
@@ -179,6 +186,7 @@ def make_plan(
     model that reads or writes a table whose metadata file is missing.
     """
     steps: list[PlanStep] = []
+    readers = cache(partial(readers_of, compiled))
     running: set[TableName] = set()
     unplannable: set[TableName] = set()
     for number, wave in enumerate(compiled.waves):
@@ -190,7 +198,7 @@ def make_plan(
             bound = partial(bind, table) if bind and (preview or not upstream) else None
             try:
                 try:
-                    facts = plan_model(model, compiled, lake, request, bound)
+                    facts = plan_model(model, compiled, lake, request, bound, readers)
                 except LakeError:
                     raise
                 except Exception:
@@ -220,7 +228,26 @@ def make_plan(
             if not set(model.depends_on) <= {TableName.parse(name, "") for name in facts.inputs.tables}:
                 decision = replace(decision, estimate=Estimate())
             steps.append(PlanStep(table, number, decision, tentative, facts, tuple(upstream), why is not None))
-    return Plan(tuple(steps))
+    return Plan(_in_jvm(steps, compiled, request.jvm))
+
+
+def _in_jvm(steps: Sequence[PlanStep], compiled: Compiled, jvm: JvmState) -> tuple[PlanStep, ...]:
+    """The steps with those deltas that pay in this JVM."""
+    saved = {step.table: step.decision.saves for step in steps if step.decision.saves is not None}
+    if not saved:
+        return tuple(steps)
+    others = sum(step.decision.from_changes for step in steps) - len(saved)
+    jvm = jvm.after(others)
+    chosen = worth_it(saved, jvm)
+    return tuple(
+        step if step.table not in saved or step.table in chosen else _rebuilt(step, compiled.models[step.table], jvm)
+        for step in steps
+    )
+
+
+def _rebuilt(step: PlanStep, model: CompiledModel, jvm: JvmState) -> PlanStep:
+    facts = step.facts and replace(step.facts, decision=step.facts.decision.for_a_new_jvm(model, jvm))
+    return replace(step, decision=step.decision.for_a_new_jvm(model, jvm), facts=facts)
 
 
 def _why_unplannable(compiled: Compiled, upstream: Sequence[TableName]) -> str | None:
@@ -228,37 +255,3 @@ def _why_unplannable(compiled: Compiled, upstream: Sequence[TableName]) -> str |
         return None
     names = ", ".join(table.short(compiled.namespace) for table in upstream)
     return f"{names}, which it reads, cannot be planned"
-
-
-def readers_of(compiled: Compiled) -> Mapping[TableName, tuple[CompiledModel, ...]]:
-    """The models that read each table, without the table's own model."""
-    readers: dict[TableName, list[CompiledModel]] = {}
-    for wave in compiled.waves:
-        for table in wave:
-            model = compiled.models[table]
-            for upstream in (*model.depends_on, *model.sources):
-                readers.setdefault(upstream, []).append(model)
-    return {table: tuple(models) for table, models in readers.items()}
-
-
-def as_difference(model: CompiledModel, facts: ModelPlan, readers: tuple[CompiledModel, ...], lake: BranchView) -> bool:
-    """Whether to write a keyed model that is computed from all rows as the rows that differ."""
-    settings, own = model.model.settings, lake.table(model.model.table)
-    if facts.decision.run_type is not RunType.FULL or not settings.traits.replaces_table:
-        return False
-    if own is None or not settings.unique_key or not facts.inputs.changed or facts.inputs.delta:
-        return False
-    if not facts.inputs.traceable:
-        return False
-    touched = touched_share(facts.inputs, facts.inputs.traced, own.total_records)
-    progress = [lake.progress(reader.model.table) for reader in readers if _takes_deltas(reader)]
-    return worth_a_difference(own, touched, filter(None, progress))
-
-
-def _takes_deltas(reader: CompiledModel) -> bool:
-    settings = reader.model.settings
-    if settings.materialized is not Materialized.TABLE or not settings.traits.gains_from_differences:
-        return False
-    if reader.code is not None and not reader.code.changes:
-        return False
-    return reader.deterministic and not reader.manual and settings.deltas != "never"

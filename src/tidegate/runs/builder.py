@@ -13,6 +13,7 @@ from tidegate.config import Settings
 from tidegate.errors import TidegateError
 from tidegate.lake.branch_catalog import BranchCatalog
 from tidegate.lake.metadata import TableMetadata
+from tidegate.planner.cost_rule import JvmState
 from tidegate.planner.decide import Decision
 from tidegate.planner.make_plan import ModelPlan
 from tidegate.project.landing_files import ZoneFile
@@ -76,6 +77,10 @@ class Builder(Protocol):
     """Builds the tables of one run, several at a time."""
 
     @property
+    def jvm_state(self) -> JvmState:
+        """What its JVM has built so far."""
+
+    @property
     def died(self) -> bool:
         """Nothing can be built until `restart`."""
 
@@ -99,6 +104,9 @@ class Builder(Protocol):
         self, run: RunContext, model: CompiledModel, checks: Sequence[Check]
     ) -> tuple[CheckResult, ...]:
         """A result for each check, of the table as main has it."""
+
+    def release(self) -> None:
+        """Drop what was kept for several models: the run has built its last one."""
 
     def session_factory(self, catalog: BranchCatalog) -> Callable[[str], SparkSession] | None:
         """Gives a session on a branch, for maintenance; None where there is none."""

@@ -16,6 +16,7 @@ from tidegate.hooks.events import Emit
 from tidegate.lake.branch_catalog import BranchCatalog
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
+from tidegate.planner.cost_rule import JvmState
 from tidegate.planner.make_plan import ModelPlan, PlanRequest
 from tidegate.runs.builder import Builder
 from tidegate.runs.clock import Clock
@@ -109,9 +110,15 @@ class BranchUse:
             yield
 
 
-def plan_request(options: RunOptions, started_at: datetime, versions: Mapping[str, str]) -> PlanRequest:
+def plan_request(options: RunOptions, started_at: datetime, versions: Mapping[str, str], jvm: JvmState) -> PlanRequest:
     return PlanRequest(
-        started_at, options.full_refresh, options.from_, options.to, replay=options.replay, versions=versions
+        started_at,
+        options.full_refresh,
+        options.from_,
+        options.to,
+        replay=options.replay,
+        jvm=jvm,
+        versions=versions,
     )
 
 
@@ -162,7 +169,7 @@ class RunContext:
 
     @property
     def request(self) -> PlanRequest:
-        return plan_request(self.options, self.started_at, self.versions)
+        return plan_request(self.options, self.started_at, self.versions, self.builder.jvm_state)
 
     @property
     def values(self) -> RunValues:

@@ -25,8 +25,9 @@ from tidegate.lake.view import BranchView
 from tidegate.lake.warehouse import require_writable
 from tidegate.names import TableName
 from tidegate.planner.decide import RunType
-from tidegate.planner.make_plan import Plan, make_plan, readers_of
+from tidegate.planner.make_plan import Plan, make_plan
 from tidegate.planner.plan_size import work_of_plan
+from tidegate.planner.readers import readers_of
 from tidegate.planner.selection import select
 from tidegate.python_models.run_sandbox import RunSandbox
 from tidegate.results import CheckResult, ModelResult
@@ -38,6 +39,7 @@ from tidegate.runs.context import Phases, PhaseSpans, RunContext, plan_request
 from tidegate.runs.control.cancellation import Cancellation, cancelled_by_signals, without_signals
 from tidegate.runs.control.guard import Guard
 from tidegate.runs.control.heartbeat import Heartbeat
+from tidegate.runs.jvm_warmth import jvm_state
 from tidegate.runs.ledger import Ledger
 from tidegate.runs.options import RunOptions
 from tidegate.runs.recorder import Recorder
@@ -156,7 +158,7 @@ class _Run:
             self.watch.choose(partial(_chosen, compiled))
             not_read = self._ingest(compiled, selected, catalog)
             versions = self._versions(compiled, selected)
-            request = plan_request(self.options, self.started_at, versions)
+            request = plan_request(self.options, self.started_at, versions, jvm_state(self.settings))
             query = partial(self._query, compiled)
             plan = make_plan(compiled, selected, BranchView(catalog, MAIN), request, query)
             self._work = work_of_plan(plan)
@@ -347,7 +349,10 @@ class _Run:
             self.emit("phase", None, {"phase": "publish", "message": f"A publish is not one step here: {gap}."})
         tables = {step.table for step in plan.steps}
         with self.branch.held(run, tables, self.phases) as run, self.heartbeat.with_branch(catalog, run.branch):
-            Building(run, self.phases, self.tally, tables).build_and_publish()
+            try:
+                Building(run, self.phases, self.tally, tables).build_and_publish()
+            finally:
+                run.builder.release()
             if self.recorder.failure is None:
                 report_anomalies(run, self.tally, self.store.reader())
             if self.tally.published or self.tally.reused:

@@ -183,6 +183,8 @@ class _ModelBuild:
         before = None if facts.decision.rebuild or self._has_new_constraints() else run.lake.table(self.table)
         with run.builder.open(self.attempt) as work:
             outcome = work.build(facts)
+            if self.attempt.decision.run_type is RunType.SKIP:
+                return self._recorded()
             self._report(outcome)
             self.profile = self._profile(outcome)
             self._check(work, before if self._adds(outcome) else None, self.attempt.constraint_results)
@@ -197,7 +199,8 @@ class _ModelBuild:
         if planned is not None and planned.holds(run.lake):
             return planned
         bound = partial(bound_query, run, self.model)
-        return plan_model(self.model, run.compiled, run.lake, run.request, bound)
+        facts = plan_model(self.model, run.compiled, run.lake, run.request, bound, lambda: run.readers)
+        return replace(facts, decision=facts.decision.in_jvm(self.model, run.builder.jvm_state))
 
     def _record_built(self) -> None:
         run = self.run
@@ -317,6 +320,10 @@ class _ModelBuild:
             fault("before_progress", self.table)
             run.lake.set_progress(self.table, replace(progress, checks=self.model.checks_digest, checked=others))
             fault("after_progress", self.table)
+            return self._recorded()
+
+    def _recorded(self) -> ModelResult:
+        """No row was written, and the table records something else now, which is published."""
         self.checked_again = True
         self._record_built()
         return self._result("skipped")

@@ -16,6 +16,7 @@ from tidegate.results import CheckResult, ModelResult
 __all__ = [
     "KEPT",
     "PHASES",
+    "UNREACHED",
     "VERIFIED",
     "Publish",
     "RunResult",
@@ -24,6 +25,8 @@ __all__ = [
     "result_of",
 ]
 
+UNREACHED = "no changed row reaches it"
+"""The reason of a model whose query filters out every row that changed in its inputs."""
 VERIFIED = "verified"
 """At the end of a reason: the table was compared with a full build, and is the same."""
 

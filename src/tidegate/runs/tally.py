@@ -25,7 +25,8 @@ class ModelOutcome:
     checks: tuple[CheckResult, ...] = ()
     drift: tuple[dict[str, Any], ...] = ()
     checked_again: bool = False
-    """Nothing was built, but the table now records that it passed the declared checks, or the digests of its files."""
+    """Nothing was built, but the table now records that it passed the declared checks, the digests of its files, or
+    inputs of which no changed row reaches it."""
 
     profile: Profile | None = None
     """Of the rows that were written."""

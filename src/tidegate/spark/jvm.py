@@ -57,6 +57,8 @@ class Jvm:
 
         self._folder = folder
         self._gateway = ("", "")
+        self.builds = self.deltas = 0
+        """How many tables it has built from all rows and from changes, which says how warm it is."""
 
     @property
     def alive(self) -> bool:

@@ -6,6 +6,7 @@ import contextlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tidegate.errors import LakeError
@@ -23,7 +24,15 @@ from tidegate.write.request import Touched
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["TouchedKeys", "bind_images", "metadata_of_changed", "result_sql", "rows_before", "touched_keys"]
+__all__ = [
+    "TouchedKeys",
+    "bind_images",
+    "metadata_of_changed",
+    "result_sql",
+    "rows_after",
+    "rows_before",
+    "touched_keys",
+]
 
 
 _SEQUENCE = "_last_updated_sequence_number"
@@ -39,16 +48,19 @@ def bind_images(
     reads: tuple[ImageRead, ...],
     changes: Mapping[TableName, TableChange],
     delta: Mapping[TableName, ChunkTable] | None = None,
+    shared: Mapping[ImageRead, str] = MappingProxyType({}),
 ) -> Iterator[None]:
     """Make each image a view of its name until the end. Only what a query selects of a view is read.
 
-    `delta`: the tables that are not in the lake.
+    `delta`: the tables that are not in the lake. `shared`: queries for images that were read already.
     """
     bound: list[str] = []
     try:
         for read in reads:
             change = changes[read.table]
-            if delta and read.table in delta:
+            if read in shared:
+                frame = session.sql(shared[read])
+            elif delta and read.table in delta:
                 frame = delta_image(session, delta[read.table], read.image, change)
             else:
                 frame = _frame(session, read, metadata_of_changed(lake, read.table), change)
@@ -75,17 +87,22 @@ def metadata_of_changed(lake: BranchView, table: TableName) -> TableMetadata:
 def _frame(session: SparkSession, read: ImageRead, metadata: TableMetadata, change: TableChange) -> DataFrame:
     match read.image:
         case Image.AFTER:
-            added = added_rows(session, read.table, metadata, change.sequence_number)
-            return added if added is not None else session.sql(_newer_rows(read.table, metadata, change))
+            return rows_after(session, read.table, metadata, change)
         case Image.THEN:
             return session.sql(f"SELECT {_columns_then(metadata, change)} FROM {_then(read.table, change)}")
         case Image.BEFORE:
             return rows_before(session, read.table, metadata, change)
 
 
-def _newer_rows(table: TableName, metadata: TableMetadata, change: TableChange) -> str:
-    columns = ", ".join(quote(field.name) for field in metadata.fields)
-    return f"SELECT {columns} FROM {table.quoted} WHERE {_SEQUENCE} > {change.sequence_number}"
+def rows_after(
+    session: SparkSession, table: TableName, metadata: TableMetadata, change: TableChange, *, with_ids: bool = False
+) -> DataFrame:
+    """The image AFTER. `with_ids`: with `_row_id`, NULL for a row that is new in its file."""
+    added = added_rows(session, table, metadata, change.sequence_number, with_ids=with_ids)
+    if added is not None:
+        return added
+    columns = ", ".join([*(quote(field.name) for field in metadata.fields), *[_ID] * with_ids])
+    return session.sql(f"SELECT {columns} FROM {table.quoted} WHERE {_SEQUENCE} > {change.sequence_number}")
 
 
 def rows_before(

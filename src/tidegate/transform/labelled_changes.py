@@ -10,13 +10,13 @@ from tidegate.lake.view import BranchView
 from tidegate.names import TableName, literal, quote
 from tidegate.planner.deltas.delta_query import CHANGE_TYPES, Image
 from tidegate.sources.chunk_tables import ChunkTable
-from tidegate.transform.changed_rows import metadata_of_changed, rows_before
-from tidegate.write.added_rows import added_rows
+from tidegate.transform.change_sets import ChangeSet
+from tidegate.transform.changed_rows import metadata_of_changed, rows_after, rows_before
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-__all__ = ["CHANGE_TYPE", "GONE", "INSERT", "LABELS", "labelled_changes", "labelled_inserts"]
+__all__ = ["CHANGE_TYPE", "GONE", "INSERT", "LABELS", "labelled_changes", "labelled_inserts", "labelled_set"]
 
 CHANGE_TYPE = "_change_type"
 INSERT, AFTER_UPDATE, BEFORE_UPDATE, DELETE = LABELS = ("insert", "update_postimage", "update_preimage", "delete")
@@ -24,7 +24,6 @@ GONE = (BEFORE_UPDATE, DELETE)
 """Rows that the table does not have any more."""
 
 _ID = "_row_id"
-_SEQUENCE = "_last_updated_sequence_number"
 
 
 def labelled_inserts(frame: DataFrame, table: TableName) -> DataFrame:
@@ -45,10 +44,7 @@ def labelled_changes(
     metadata = metadata_of_changed(lake, table)
     columns = [quote(field.name) for field in metadata.fields]
     _refuse_own([field.name for field in metadata.fields], table)
-    now = added_rows(session, table, metadata, change.sequence_number, with_ids=True)
-    if now is None:
-        chosen = ", ".join([*columns, _ID])
-        now = session.sql(f"SELECT {chosen} FROM {table.quoted} WHERE {_SEQUENCE} > {change.sequence_number}")
+    now = rows_after(session, table, metadata, change, with_ids=True)
     is_new = f"({_ID} IS NULL OR {_ID} >= {change.next_row_id})"
     after = now.selectExpr(*columns, f"IF({is_new}, {literal(INSERT)}, {literal(AFTER_UPDATE)}) AS {CHANGE_TYPE}")
     if change.insert_only:
@@ -60,6 +56,12 @@ def labelled_changes(
         then = then.join(updated, then[_ID] == updated["__id"], "left")
         label = f"IF(__updated IS NULL, {literal(DELETE)}, {label})"
     return after.unionByName(then.selectExpr(*columns, f"{label} AS {CHANGE_TYPE}"))
+
+
+def labelled_set(session: SparkSession, table: TableName, changes: ChangeSet) -> DataFrame:
+    """As `labelled_changes`, from what was computed already."""
+    _refuse_own([field.name for field in changes.fields], table)
+    return session.sql(changes.labelled_sql(CHANGE_TYPE, LABELS))
 
 
 def _from_feed(session: SparkSession, table: ChunkTable, change: TableChange) -> DataFrame:

@@ -24,7 +24,15 @@ from tidegate.runs.build.result_frame import masked_frame
 from tidegate.runs.called_functions import log_of_code
 from tidegate.transform import Built, Sources, build_frame
 from tidegate.transform.frames import built_from
-from tidegate.transform.labelled_changes import CHANGE_TYPE, GONE, INSERT, LABELS, labelled_changes, labelled_inserts
+from tidegate.transform.labelled_changes import (
+    CHANGE_TYPE,
+    GONE,
+    INSERT,
+    LABELS,
+    labelled_changes,
+    labelled_inserts,
+    labelled_set,
+)
 from tidegate.write import Touched, WriteOutcome
 from tidegate.write.few_rows import for_few_rows
 from tidegate.write.staging import persisted_view
@@ -149,7 +157,11 @@ class PythonBuild:
         if change is None or str(one.table) in sources.inserted_since:
             built = build_frame(build.session, one.query, sources)
             return replace(built, frame=labelled_inserts(built.frame, one.table))
-        frame = labelled_changes(build.session, run.lake, one.table, change, chunked.get(one.table))
+        shared = build.reader_changes.sets.get(one.table) if build.reader_changes else None
+        if shared is not None and shared.has_all_columns:
+            frame = labelled_set(build.session, one.table, shared)
+        else:
+            frame = labelled_changes(build.session, run.lake, one.table, change, chunked.get(one.table))
         if appends:
             frame = frame.where(f"{CHANGE_TYPE} = {literal(INSERT)}")
         return Built(frame, one.query.sql, {}, {})

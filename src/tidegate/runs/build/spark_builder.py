@@ -15,9 +15,12 @@ from tidegate.errors import FailureKind, SparkDiedError, TidegateError
 from tidegate.failures import causes
 from tidegate.lake.branch_catalog import MAIN, BranchCatalog
 from tidegate.lake.view import BranchView
+from tidegate.planner.cost_rule import JvmState
+from tidegate.planner.decide import RunType
 from tidegate.quality import OwnFunctions
 from tidegate.results import CheckResult
 from tidegate.runs.builder import ModelAttempt
+from tidegate.runs.jvm_warmth import count_build, jvm_state
 from tidegate.spark.jvm import running_jvm
 from tidegate.spark.session import child_session, close_child, open_spark, use_pool
 from tidegate.spark.work import Work
@@ -25,6 +28,7 @@ from tidegate.spark.work import Work
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from tidegate.runs.build.shared_changes import SharedChanges
     from tidegate.runs.build.table_work import SparkTableWork
     from tidegate.runs.context import RunContext
 
@@ -73,6 +77,7 @@ class SparkBuilder:
         self._settings = settings
         self._report = report
         self._functions: OwnFunctions | None = None
+        self._changes: SharedChanges | None = None
         self._restarts = 0
         self._jvm = running_jvm()
         self._lock = threading.Lock()
@@ -92,9 +97,10 @@ class SparkBuilder:
         session = child_session(self.root, conf, run.catalog.spark_catalog(run.branch))
         with run.cancellation.watching(session), run.guard.overdue.limiting(session, attempt.deadline):
             use_pool(session, run.short(table))
-            work = SparkTableWork(attempt, session, self._own_functions(run))
+            work = SparkTableWork(attempt, session, self._own_functions(run), self._shared_changes(run))
             try:
                 yield work
+                self._count(attempt)
             except TidegateError:
                 raise
             except Exception as error:
@@ -113,6 +119,34 @@ class SparkBuilder:
                 )
                 self._functions = OwnFunctions(run.settings.root, conditions)
             return self._functions
+
+    @property
+    def jvm_state(self) -> JvmState:
+        return jvm_state()
+
+    def _count(self, attempt: ModelAttempt) -> None:
+        decision = attempt.decision
+        if decision is not None and decision.run_type is not RunType.SKIP:
+            with self._lock:
+                count_build(from_changes=decision.from_changes)
+
+    def _shared_changes(self, run: RunContext) -> SharedChanges:
+        from tidegate.runs.build.shared_changes import SharedChanges  # only here, as above
+
+        with self._lock:
+            if self._changes is None:
+                catalog = run.catalog
+                conf = catalog.spark_conf(run.branch)
+                self._changes = SharedChanges(
+                    run, lambda: child_session(self.root, conf, catalog.spark_catalog(run.branch))
+                )
+            return self._changes
+
+    def release(self) -> None:
+        with self._lock:
+            if self._changes is not None:
+                self._changes.drop()
+                self._changes = None
 
     def answer_published(
         self, run: RunContext, model: CompiledModel, checks: Sequence[Check]
@@ -150,6 +184,7 @@ class SparkBuilder:
             if self._restarts >= _MOST_RESTARTS:
                 return False
             self._restarts += 1
+            self._changes = None
             self._report(f"Spark's JVM ended ({self.why}); it is started again for the models that are left")
             try:
                 self.root = open_spark(self._settings, self._report, work=self._work)

@@ -18,12 +18,13 @@ from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import Order, Progress, TableInput, ZoneInput
 from tidegate.names import TableName, quote
 from tidegate.planner.arrival_order import Arrival, by_arrival, keeps_order, order_after
-from tidegate.planner.decide import Decision, keeps_history
+from tidegate.planner.decide import Decision, RunType, keeps_history
 from tidegate.planner.delta_rule import has_foreign_rows, used_columns
 from tidegate.planner.inputs import recorded_delta, recorded_inputs, with_discarded
 from tidegate.planner.intervals import Interval, decode, encode
-from tidegate.planner.make_plan import ModelPlan, as_difference
+from tidegate.planner.make_plan import ModelPlan
 from tidegate.planner.model_traits import unique_after
+from tidegate.planner.readers import as_difference
 from tidegate.planner.row_keys import proven_since, row_key
 from tidegate.quality import OwnFunctions
 from tidegate.quality.check_answers import redact_message
@@ -39,13 +40,14 @@ from tidegate.runs.build.deliveries import (
 from tidegate.runs.build.python_build import PythonBuild
 from tidegate.runs.build.quarantine import constraint_results, sieve_of
 from tidegate.runs.build.result_frame import BuildStamp, masked_frame
+from tidegate.runs.build.shared_changes import ReaderChanges, SharedChanges
 from tidegate.runs.build.silver_build import write_silver
 from tidegate.runs.build.verify import can_be_verified, verification_due, verify
 from tidegate.runs.builder import ModelAttempt
 from tidegate.runs.called_functions import function_calls, log_of_code
 from tidegate.runs.damage import is_damaged
-from tidegate.runs.reads import bound_query, checked_inputs
-from tidegate.runs.result import VERIFIED
+from tidegate.runs.reads import bound_query, checked_inputs, tables_read_by_checks
+from tidegate.runs.result import UNREACHED, VERIFIED
 from tidegate.spark.spark_errors import read_failure
 from tidegate.transform import Built, Sources, build_frame
 from tidegate.transform.changed_rows import bind_images, result_sql, touched_keys
@@ -81,12 +83,21 @@ _OF_THE_PLACE = (
 class TableBuild:
     """One try at one table."""
 
-    def __init__(self, attempt: ModelAttempt, facts: ModelPlan, session: SparkSession, functions: OwnFunctions) -> None:
+    def __init__(
+        self,
+        attempt: ModelAttempt,
+        facts: ModelPlan,
+        session: SparkSession,
+        functions: OwnFunctions,
+        changes: SharedChanges,
+    ) -> None:
         self.attempt = attempt
         self.run = attempt.run
         self.model = attempt.model
         self.phases = attempt.phases
         self.functions = functions
+        self.changes = changes
+        self.reader_changes: ReaderChanges | None = None
         self.facts = facts
         self.session = session
         self.stamp = BuildStamp(session, self.model.model.source, self.run.clock)
@@ -94,6 +105,7 @@ class TableBuild:
         self.settings = self.model.model.settings
         self.name = self.run.short(self.table)
         self.former = self.run.lake.progress(self.table)
+        self.jvm = self.run.builder.jvm_state
         self.verified = False
         self.aside_ms = 0
         """Time spent on work that did not build the table."""
@@ -117,6 +129,8 @@ class TableBuild:
         self.notes += self.decision.warnings
         arrival = by_arrival(self.model, self.facts.inputs, self._bound)
         self.arrival, self.obstacle = (arrival, None) if isinstance(arrival, Arrival) else (None, arrival)
+        if self._is_unreached():
+            return self._skipped()
         outcome = self._from_changes_if_they_can() if self.decision.delta else None
         zones: Mapping[str, ZoneInput] = {}
         if outcome is None and self.model.model.is_silver:
@@ -188,6 +202,35 @@ class TableBuild:
             recorded = bronze_properties(stage, own, files, inputs, root, rows, rebuilt=self.decision.rebuild)
         return replace(outcome, properties={**outcome.properties, **recorded}), zones
 
+    def _is_unreached(self) -> bool:
+        """Whether no changed row reaches the query, so that the table is as its query gives it, and there is nothing
+        else for which it has to be built."""
+        run, model, decision = self.run, self.model, self.decision
+        if self.former is None or not (decision.from_changes or decision.skips_unreached):
+            return False
+        if self.arrival is not None:
+            return False  # its query reads more of a row than the columns that it names
+        with self.phases.timed("build_result"):
+            self.reader_changes = self.changes.of(self.attempt, self.facts)
+            if not self.reader_changes.may_be_unreached or self.former.checks != model.checks_digest:
+                return False
+            if self._is_verified_now or tables_read_by_checks(run, model, self.values()):
+                return False
+            try:
+                return not self.reader_changes.reach(self.session)
+            except Exception:
+                run.cancellation.check()
+                return False  # its own build knows what to do about the failure
+
+    def _skipped(self) -> WriteOutcome:
+        """The table stays, and records that it is up to date with its inputs."""
+        self.attempt.decision = replace(self.decision, run_type=RunType.SKIP, reason=UNREACHED)
+        dropped = self.former.dropped_columns if self.former else {}
+        outcome = WriteOutcome(0, 0, changed=False, dropped_columns=dropped)
+        with self.phases.timed("iceberg_write"):
+            self._set_progress(outcome, {})
+        return outcome
+
     def _from_changes_if_they_can(self) -> WriteOutcome | None:
         """A query may fail on a changed row that it would leave out among all rows; then all rows are read."""
         before = {table: self.run.lake.pointer(table) for table in (self.table, self.table.quarantine)}
@@ -222,7 +265,8 @@ class TableBuild:
         with ExitStack() as stack:
             with self.phases.timed("build_result"):
                 delta = with_delta_views(self.session, decision.delta, chunked)
-                stack.enter_context(bind_images(self.session, run.lake, delta.reads, decision.changes, chunked))
+                shared = self.reader_changes.images(delta.reads) if self.reader_changes else {}
+                stack.enter_context(bind_images(self.session, run.lake, delta.reads, decision.changes, chunked, shared))
                 few = not self._may_be_most(sum(change.rows for change in decision.changes.values()))
                 with for_few_rows(self.session):
                     doubt = stack.enter_context(delta_steps(self.session, delta, self.table, self._metadata()))
@@ -270,9 +314,7 @@ class TableBuild:
 
     def verified_outcome(self, outcome: WriteOutcome, former: Pointer | None) -> WriteOutcome:
         """The full build's rows, where the table differs from them: written to the table as `former` has it."""
-        every = self.run.settings.run.verify_every
-        count = (self.former.deltas if self.former else 0) + 1
-        if not can_be_verified(self.model) or not verification_due(self.run.options.verify, every, count):
+        if not self._is_verified_now:
             return outcome
         before = self._spent_ms
         with self.phases.timed("build_result"):
@@ -288,6 +330,11 @@ class TableBuild:
         self.run.lake.restore(self.table, former)
         dropped = dict(self.former.dropped_columns) if self.former else {}
         return self.write_request(self.request(frame, dropped=dropped))
+
+    @property
+    def _is_verified_now(self) -> bool:
+        every, count = self.run.settings.run.verify_every, (self.former.deltas if self.former else 0) + 1
+        return can_be_verified(self.model) and verification_due(self.run.options.verify, every, count)
 
     def _frame(self, interval: Interval | None, forget: bool) -> Built:
         if self.python:
@@ -413,11 +460,13 @@ class TableBuild:
         used = {} if self.model.opaque or self.arrival else used_columns(facts.inputs, self._bound())
         run = self.run
         took = self._spent_ms - self.aside_ms
-        whole = not decision.from_changes and (decision.complete or self.settings.traits.replaces_table)
+        full_ms = max(took - round(self.jvm.longer * 1000), took // 4)  # as a JVM takes that has built before
+        from_changes = decision.from_changes or decision.run_type is RunType.SKIP
+        whole = not from_changes and (decision.complete or self.settings.traits.replaces_table)
         rebuilt = decision.rebuild or former is None
         rows = sum(metadata.total_records for metadata in facts.inputs.metadata.values())
         key = row_key(self.model, facts.inputs, metadata, self._bound)
-        return Progress(
+        progress = Progress(
             run_id=self.run.run_id,
             fingerprint=former.fingerprint if decision.replay and former else self.model.fingerprint,
             run_type=str(decision.run_type),
@@ -432,18 +481,21 @@ class TableBuild:
             rows=outcome.rows_written,
             duration_ms=took,
             snapshot_id=metadata.table_input().snapshot_id,
-            full_ms=took if whole else former.full_ms if former else 0,
+            full_ms=full_ms if whole else former.full_ms if former else 0,
             full_rows=rows if whole else former.full_rows if former else 0,
             delta_factor=self._delta_factor(took),
-            deltas=0 if not decision.from_changes or self.verified else (former.deltas if former else 0) + 1,
+            deltas=0 if not from_changes or self.verified else (former.deltas if former else 0) + 1,
             unique=unique_after(self.model, rebuilt, () if has_foreign_rows(metadata) or not former else former.unique),
             order=self._order(metadata, rebuilt),
             key=key.columns,
-            proven_since=proven_since(metadata, key, former, whole=not decision.from_changes),
+            proven_since=proven_since(metadata, key, former, whole=not from_changes),
             functions={read.key: run.versions[read.key] for read in self.model.functions if read.key in run.versions},
             checks=self.model.checks_digest,
             checked=checked_inputs(self.run, self.model, self.values()),
         )
+        if decision.run_type is not RunType.SKIP or former is None:
+            return progress
+        return replace(progress, run_type=former.run_type, rows=former.rows, duration_ms=former.duration_ms)
 
     def _order(self, metadata: TableMetadata, rebuilt: bool) -> Order | None:
         if not keeps_order(self.model, self._bound):
@@ -465,6 +517,8 @@ class TableBuild:
     def _delta_factor(self, took_ms: int) -> float:
         """The factor for the next estimate of this kind; old outliers lose their weight."""
         expected = self.decision.estimate.seconds
+        if self.decision.run_type is RunType.SKIP or (self.decision.delta and not self.jvm.knows_deltas):
+            return self.former.delta_factor if self.former else 1.0
         if self.decision.delta is None or not expected:
             return math.sqrt(self.former.delta_factor) if self.former else 1.0
         former = self.former.delta_factor if self.former else 1.0

@@ -19,6 +19,7 @@ from tidegate.quality.check_answers import redact_message
 from tidegate.results import CheckResult
 from tidegate.runs.build.check_runner import CheckRunner
 from tidegate.runs.build.contract_check import view_notes
+from tidegate.runs.build.shared_changes import SharedChanges
 from tidegate.runs.build.table_build import TableBuild
 from tidegate.runs.builder import ModelAttempt
 from tidegate.runs.reads import bound_query, checked_inputs, tables_read
@@ -35,7 +36,9 @@ _WRITTEN = "tidegate_written"
 
 
 class SparkTableWork:
-    def __init__(self, attempt: ModelAttempt, session: SparkSession, functions: OwnFunctions) -> None:
+    def __init__(
+        self, attempt: ModelAttempt, session: SparkSession, functions: OwnFunctions, changes: SharedChanges
+    ) -> None:
         self._attempt = attempt
         self._run = attempt.run
         self._model = attempt.model
@@ -43,13 +46,14 @@ class SparkTableWork:
         self._phases = attempt.phases
         self._session = session
         self._functions = functions
+        self._changes = changes
 
     def build(self, facts: ModelPlan) -> WriteOutcome:
         is_view = self._model.model.settings.materialized is Materialized.VIEW
         return self._build_view(facts) if is_view else self._build_table(facts)
 
     def _build_table(self, facts: ModelPlan) -> WriteOutcome:
-        build = TableBuild(self._attempt, facts, self._session, self._functions)
+        build = TableBuild(self._attempt, facts, self._session, self._functions, self._changes)
         try:
             outcome = build.write_table()
         except Exception as error:
