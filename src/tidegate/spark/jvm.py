@@ -74,6 +74,9 @@ class Jvm:
         It is called in another thread: inside PySpark a KeyboardInterrupt may be lost, or become another error.
         """
         try:
+            # While the JVM starts; in this thread, for an import that another one waits for must not be interrupted.
+            import pyspark.sql  # noqa: F401
+
             return in_thread(lambda: self._connect(open_session))
         except BaseException:
             self.end()
@@ -81,8 +84,6 @@ class Jvm:
             raise
 
     def _connect(self, open_session: Callable[[], SparkSession]) -> SparkSession:
-        import pyspark  # noqa: F401 (while the JVM starts)
-
         self._gateway = self.wait_for_gateway()
         return _through(self._gateway, open_session)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from tidegate.checks.check_values import Check
@@ -57,8 +56,6 @@ _SIGNS = (
 def open_spark_builder(
     settings: Settings, report: Callable[[str], None] = lambda line: None, work: Work = Work.LONG
 ) -> SparkBuilder:
-    # What models need is imported while the JVM starts.
-    threading.Thread(target=import_module, args=("tidegate.runs.build.table_work",), daemon=True).start()
     return SparkBuilder(open_spark(settings, report, work=work), settings, report, work)
 
 
