@@ -74,9 +74,6 @@ class Jvm:
         It is called in another thread: inside PySpark a KeyboardInterrupt may be lost, or become another error.
         """
         try:
-            # While the JVM starts; in this thread, for an import that another one waits for must not be interrupted.
-            import pyspark.sql  # noqa: F401
-
             return in_thread(lambda: self._connect(open_session))
         except BaseException:
             self.end()

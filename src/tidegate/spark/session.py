@@ -185,19 +185,18 @@ def _jvm_environment(log_dir: Path, last_jars: tuple[Path, ...]) -> dict[str, st
 
 
 def _connect(conf: Mapping[str, str], log: IO[bytes], environment: Mapping[str, str]) -> SparkSession:
-    def open_session() -> SparkSession:
-        from pyspark.sql import SparkSession  # only here: commands that only read metadata must not pay for it
+    # Only here: commands that only read metadata must not pay for it. Before the JVM starts: a signal that interrupts
+    # an import may leave its lock held.
+    from pyspark.sql import SparkSession
 
-        builder = SparkSession.builder
-        for key, value in conf.items():
-            builder = builder.config(key, value)
-        return builder.getOrCreate()
-
+    builder = SparkSession.builder
+    for key, value in conf.items():
+        builder = builder.config(key, value)
     if is_connected():
-        return in_thread(open_session)
+        return in_thread(builder.getOrCreate)
     forget_spark()
     jvm = start_jvm(conf, log, environment)
-    session = jvm.connect(open_session)
+    session = jvm.connect(builder.getOrCreate)
     start_watching(jvm, session.sparkContext)
     return session
 
