@@ -32,6 +32,7 @@ __all__ = [
     "AddedFiles",
     "ColumnBounds",
     "DataFile",
+    "Number",
     "column_bounds",
     "data_files",
     "list_manifests",
@@ -88,9 +89,14 @@ class ColumnBounds:
     least: Number | None = None
     """None where there is no number, and where the column is not numeric."""
     most: Number | None = None
+    values: int = 0
+    """Those that are not NULL."""
 
 
 Number = int | float | Fraction
+
+_NUMBERS = ("int", "long", "float", "double", "decimal")
+_TIMES = ("date", "timestamptz", "boolean")
 
 
 def list_manifests(snapshot: Snapshot) -> tuple[ManifestFile, ...]:
@@ -121,8 +127,12 @@ def share_of_rows_within(snapshot: Snapshot, field_id: int, low: int, high: int)
     return rows / all_rows if all_rows else 0.0
 
 
-def column_bounds(snapshot: Snapshot, fields: Collection[Field]) -> Mapping[int, ColumnBounds]:
-    """By the ids of those columns for which every file has all statistics."""
+def column_bounds(snapshot: Snapshot, fields: Collection[Field], times: bool = False) -> Mapping[int, ColumnBounds]:
+    """By the ids of those columns for which every file has all statistics.
+
+    `times`: also the bounds of dates, of timestamps and of booleans, as the whole numbers that Iceberg has for them.
+    """
+    kinds = (*_NUMBERS, *_TIMES) if times else _NUMBERS
     bounds: dict[int, list[ColumnBounds] | None] = {field.id: [] for field in fields if isinstance(field.type, str)}
     for manifest in list_manifests(snapshot):
         if manifest.content is not ManifestContent.DATA:
@@ -131,7 +141,7 @@ def column_bounds(snapshot: Snapshot, fields: Collection[Field]) -> Mapping[int,
             for field in fields:
                 of_files = bounds.get(field.id)
                 if of_files is not None:
-                    spread = _spread(entry.data_file, field)
+                    spread = _spread(entry.data_file, field, kinds)
                     if spread is None:
                         bounds[field.id] = None
                     else:
@@ -139,20 +149,19 @@ def column_bounds(snapshot: Snapshot, fields: Collection[Field]) -> Mapping[int,
     return {id: _together(of_files) for id, of_files in bounds.items() if of_files is not None}
 
 
-def _spread(file: ManifestDataFile, field: Field) -> ColumnBounds | None:
+def _spread(file: ManifestDataFile, field: Field, kinds: Collection[str]) -> ColumnBounds | None:
     values, nulls = ((counts or {}).get(field.id) for counts in (file.value_counts, file.null_value_counts))
     floating = field.type in ("float", "double")
     nans = (file.nan_value_counts or {}).get(field.id) if floating else 0
     if values is None or nulls is None or nans is None:
         return None
-    numeric = field.type in ("int", "long", "float", "double") or field.type.startswith("decimal")
-    if values == nulls + nans or not numeric:
-        return ColumnBounds(nulls, nans)
+    if values == nulls + nans or field.type.partition("(")[0] not in kinds:
+        return ColumnBounds(nulls, nans, values=values - nulls)
     least, most = ((bounds or {}).get(field.id) for bounds in (file.lower_bounds, file.upper_bounds))
     if least is None or most is None:
         return None
     ends = _number(least, field.type), _number(most, field.type)
-    return None if any(map(math.isnan, ends)) else ColumnBounds(nulls, nans, *ends)
+    return None if any(map(math.isnan, ends)) else ColumnBounds(nulls, nans, *ends, values - nulls)
 
 
 def _together(of_files: Sequence[ColumnBounds]) -> ColumnBounds:
@@ -161,6 +170,7 @@ def _together(of_files: Sequence[ColumnBounds]) -> ColumnBounds:
         sum(spread.nans for spread in of_files),
         min((spread.least for spread in of_files if spread.least is not None), default=None),
         max((spread.most for spread in of_files if spread.most is not None), default=None),
+        sum(spread.values for spread in of_files),
     )
 
 

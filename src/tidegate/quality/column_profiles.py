@@ -113,7 +113,7 @@ class Survey:
     """A question about rows. `steps`: columns to be computed beside those of each row, as `expression AS name`; `marks`
     are made of them and of the row; `aggregate` is an expression over rows with marks that gives one text, which `read`
     understands. `exact`: None, or an expression for what is not asked of the rows, because Iceberg knows it of the
-    files that it wrote."""
+    files that it wrote; `asked`: of each column, which of values, least and greatest that is."""
 
     columns: tuple[Column, ...]
     hidden: frozenset[str]
@@ -121,6 +121,7 @@ class Survey:
     marks: tuple[str, ...]
     aggregate: str
     exact: str | None = None
+    asked: tuple[tuple[str, ...], ...] = ()
 
     @property
     def marked(self) -> tuple[str, ...]:
@@ -174,7 +175,7 @@ def survey(
     then come from Iceberg's metrics; such columns have no distinct count and no mean, and text columns no values.
     """
     secret = frozenset(hidden)
-    steps, marks, structs, exact = [], [], [], []
+    steps, marks, structs, exact, asked = [], [], [], [], []
     for number, column in enumerate(columns):
         value, visible = quote(column.name), column.name.lower() not in secret
         in_metadata = many and number < _KNOWN_COLUMNS and (_has_values(column.type) or column.type.kind == "binary")
@@ -186,16 +187,22 @@ def survey(
             marks.append(f"IF({condition}, {bit_of(hashed)}, NULL) AS {mark}")
         structs.append(_struct(None if in_metadata else counted, column.type, mark, visible))
         if many:
-            exact.append(
-                _struct(counted if in_metadata else None, column.type, None, visible and not column.type.is_text)
-            )
+            shown = visible and not column.type.is_text
+            exact.append(_struct(counted if in_metadata else None, column.type, None, shown))
+            asked.append(_asked(column.type, shown) if in_metadata else ())
     rows = f"count_if({only})" if only else "count(1)"
 
     def document(parts: Sequence[str]) -> str:
         return f"to_json(named_struct('rows', {rows}, 'columns', array({', '.join(parts)})))"
 
     return Survey(
-        tuple(columns), secret, tuple(steps), tuple(marks), document(structs), document(exact) if many else None
+        tuple(columns),
+        secret,
+        tuple(steps),
+        tuple(marks),
+        document(structs),
+        document(exact) if many else None,
+        tuple(asked),
     )
 
 
@@ -232,16 +239,28 @@ def _struct(value: str | None, kind: DataType, mark: str | None, visible: bool) 
     """All have the same type, as the parts of an array must. `value` None: another query returns it."""
     with_values = visible and value is not None and _has_values(kind)
     mean = with_values and kind.is_numeric and mark is not None
-    exact = mark is not None or kind.kind not in ("float", "double")  # Iceberg's greatest number leaves NaN out
+    greatest = mark is not None or _knows_greatest(kind)
     parts = {
         "values": f"count({value})" if value else "CAST(NULL AS BIGINT)",
         "least": _text(f"min({value})", kind) if with_values else "CAST(NULL AS STRING)",
-        "greatest": _text(f"max({value})", kind) if with_values and exact else "CAST(NULL AS STRING)",
+        "greatest": _text(f"max({value})", kind) if with_values and greatest else "CAST(NULL AS STRING)",
         "mean": f"avg(CAST({value} AS DOUBLE))" if mean else "CAST(NULL AS DOUBLE)",
         "bits": f"bitmap_construct_agg({mark})" if mark else "CAST(NULL AS BINARY)",
     }
     listed = ", ".join(f"'{name}', {sql}" for name, sql in parts.items())
     return f"named_struct({listed})"
+
+
+def _asked(kind: DataType, visible: bool) -> tuple[str, ...]:
+    """What `_struct` asks Iceberg for."""
+    if not (visible and _has_values(kind)):
+        return ("values",)
+    return ("values", "least", "greatest") if _knows_greatest(kind) else ("values", "least")
+
+
+def _knows_greatest(kind: DataType) -> bool:
+    """Iceberg's greatest number leaves NaN out."""
+    return not kind.is_floating
 
 
 def _text(value: str, kind: DataType) -> str:

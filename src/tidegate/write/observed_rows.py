@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from tidegate.datatypes import Column, DataType
 from tidegate.lake.metadata import TableMetadata
+from tidegate.lake.view import BranchView
+from tidegate.names import TableName
 from tidegate.quality.column_profiles import Counted, Scope, Survey, survey
+from tidegate.quality.noted_values import noted_values
 from tidegate.write.added_rows import added_rows
 from tidegate.write.commits import TableBefore
 from tidegate.write.few_rows import for_few_rows
@@ -108,16 +111,21 @@ class ObservedRows:
         sums = self._sums_of(rows) if self._hashed else None
         return _content(sums) if sums else None
 
-    def counted(self, rows: int, scope: Scope, table: str) -> Counted | None:
+    def counted(self, rows: int, scope: Scope, lake: BranchView, table: TableName) -> Counted | None:
         """The profile of the rows, None as for `content`; `table` has these rows now, and no others."""
-        sums, exact = self._sums_of(rows), None
+        sums = self._sums_of(rows)
         if not sums:
             return None
-        if self._survey.exact:
-            with for_few_rows(self._session):  # Iceberg answers it by one row
-                asked = self._session.sql(f"SELECT {self._survey.exact} AS profile FROM {table}")
-                exact = asked.collect()[0]["profile"]
+        exact = self._exact(rows, lake, table) if self._survey.exact else None
         return self._survey.read(sums["profile"], scope, exact)
+
+    def _exact(self, rows: int, lake: BranchView, table: TableName) -> str:
+        if (noted := noted_values(self._survey, lake.table(table), rows)) is not None:
+            return noted
+        with for_few_rows(self._session):  # Iceberg answers it by one row
+            asked = self._session.sql(f"SELECT {self._survey.exact} AS profile FROM {table.quoted}")
+            answer: str = asked.collect()[0]["profile"]
+        return answer
 
     def _sums_of(self, rows: int) -> Mapping[str, Any] | None:
         if self._sums is None:
@@ -251,14 +259,14 @@ def batch_scope(request: WriteRequest) -> Scope:
 
 
 def record_profile(
-    request: WriteRequest, observed: ObservedRows, rows: int, scope: Scope, columns: TableColumns, relation: str
+    request: WriteRequest, observed: ObservedRows, rows: int, scope: Scope, columns: TableColumns, table: TableName
 ) -> None:
-    """`rows`: how many the statement wrote. `relation` has them, and is read only where some were counted twice."""
+    """`rows`: how many the statement wrote. `table` has them, and is read only where some were counted twice."""
     if not request.profiled:
         return
-    counted = observed.counted(rows, scope, relation)
+    counted = observed.counted(rows, scope, request.lake, table)
     if counted is None:
-        counted = Counted(rows, (), scope) if _are_many(request) else _profile_of(request, relation, columns, scope)
+        counted = Counted(rows, (), scope) if _are_many(request) else _profile_of(request, table.quoted, columns, scope)
     request.observed.counted = counted
 
 
@@ -268,7 +276,7 @@ def record_added_profile(
     """The same for rows that were added to what the table had `before`."""
     if not request.profiled:
         return
-    counted = observed.counted(rows, "written", request.table.quoted) if observed else None
+    counted = observed.counted(rows, "written", request.lake, request.table) if observed else None
     if counted is None and request.expected_rows > _MANY:
         counted = Counted(rows, (), "written")
     elif counted is None:

@@ -81,7 +81,7 @@ def replace_table(
         else:
             observed.of(rows).writeTo(request.table.quoted).using("iceberg").createOrReplace()
     count = existing_rows(request)
-    record_profile(request, observed, count, "table", columns, request.table.quoted)
+    record_profile(request, observed, count, "table", columns, request.table)
     return count
 
 

@@ -76,7 +76,7 @@ def staged_table(
         if observed is not None and profiled is not None:
             staged = request.lake.table(table)
             count = staged.total_records if staged else 0
-            record_profile(request, observed, count, batch_scope(request), profiled, table.quoted)
+            record_profile(request, observed, count, batch_scope(request), profiled, table)
         request.stamp()
         yield table
     finally:
