@@ -100,6 +100,7 @@ def write_models(shop: ProjectFolder) -> None:
     rollup = "SELECT status, id % 2 AS odd, count(*) AS n FROM src.versions GROUP BY ROLLUP (status, id % 2)"
     shop.model("gold.rollup", rollup, **always)
     shop.model("gold.sums", "SELECT count(*) AS n, sum(id) AS total, max(status) AS last FROM src.versions", **always)
+    shop.model("gold.unselected", "SELECT count(*) AS n FROM src.lost WHERE id <> 4 GROUP BY k", **always)
     shop.model("gold.lost_sum", "SELECT sum(id) AS total FROM src.lost", **always)
     below = "SELECT id FROM src.lost WHERE id < (SELECT max(id) FROM src.versions)"
     shop.model("gold.below", below, **always)
@@ -207,3 +208,8 @@ def test_groups_and_subtotals_are_brought_up_to_date(story: Story) -> None:
     assert (story.of("gold.rollup").run_type, story.of("gold.rollup", 2).run_type) == ("incremental", "skip")
     rows = story.shop.rows("SELECT coalesce(status, 'all'), coalesce(odd, -1), n FROM gold.rollup")
     assert rows == [("all", -1, 4), ("new", -1, 3), ("new", 0, 2), ("new", 1, 1), ("paid", -1, 1), ("paid", 1, 1)]
+
+
+def test_groups_that_are_not_selected_are_found_by_what_they_gave(story: Story) -> None:
+    assert (story.of("gold.unselected").run_type, story.of("gold.unselected", 2).run_type) == ("incremental", "skip")
+    assert story.shop.rows("gold.unselected") == [(8,), (9,), (9,)]
