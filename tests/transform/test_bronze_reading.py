@@ -15,8 +15,9 @@ import pytest
 
 from tidegate.config import ZoneSettings
 from tidegate.project.landing_files import ZoneFile, list_zone
-from tidegate.transform.landing import Delivery, read_zone
+from tidegate.transform.landing.delivery import Delivery
 from tidegate.transform.landing.zone_frame import ZoneFrame
+from tidegate.transform.landing.zone_reader import read_zone
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

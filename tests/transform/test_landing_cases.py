@@ -19,7 +19,9 @@ import pytest
 from tidegate.config import ZoneSettings
 from tidegate.errors import LandingError
 from tidegate.project.landing_files import list_zone
-from tidegate.transform.landing import Delivery, explain_read_error, read_zone
+from tidegate.transform.landing.delivery import Delivery
+from tidegate.transform.landing.landing_errors import explain_read_error
+from tidegate.transform.landing.zone_reader import read_zone
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from tidegate.config import ZoneSettings
 from tidegate.errors import FailureKind, LandingError
 from tidegate.project.landing_files import list_zone
-from tidegate.transform.landing import explain_read_error, read_zone
+from tidegate.transform.landing.landing_errors import explain_read_error
 from tidegate.transform.landing.zone_frame import ZoneFrame
+from tidegate.transform.landing.zone_reader import read_zone
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -20,7 +20,9 @@ from tidegate.sources.chunk_tables import ChunkTable
 from tidegate.spark.spark_errors import read_failure
 from tidegate.transform.delta_views import delta_views
 from tidegate.transform.inserted import inserted_rows
-from tidegate.transform.landing import Delivery, bad_records_of, explain_read_error, read_zone, union_bad_records
+from tidegate.transform.landing.delivery import Delivery
+from tidegate.transform.landing.landing_errors import explain_read_error
+from tidegate.transform.landing.zone_reader import bad_records_of, read_zone, union_bad_records
 from tidegate.write.request import BadRecords
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from tidegate.planner.decide import Decision
 from tidegate.planner.inputs import Inputs, ZoneState
 from tidegate.project.landing_files import ZoneFile, content_digest, verify_unchanged
 from tidegate.transform import ZoneBatch
-from tidegate.transform.landing import Delivery, DeliveryRun
+from tidegate.transform.landing.delivery import Delivery, DeliveryRun
 
 __all__ = ["Files", "bronze_properties", "delivery_warnings", "require_unchanged", "take_files", "zone_batches"]
 

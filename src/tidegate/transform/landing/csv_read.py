@@ -44,15 +44,10 @@ from tidegate.transform.landing.landing_errors import (
     shortened,
 )
 from tidegate.transform.landing.record_numbers import number_records
+from tidegate.transform.landing.record_source import FILE, LINE, NUMBER, TEXT, WHY, RecordFile
 from tidegate.transform.landing.schemas import align, by_name, column, ddl
 from tidegate.transform.landing.zone_source import (
-    FILE,
-    LINE,
-    NUMBER,
-    TEXT,
-    WHY,
     FormatFiles,
-    RecordFile,
     ZoneSource,
     bad_record_columns,
     file_order,

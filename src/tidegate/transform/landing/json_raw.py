@@ -19,16 +19,11 @@ from tidegate.transform.landing.bad_records import SHOWN, BadRecord, BadRecordsE
 from tidegate.transform.landing.json_files import inspect, is_document
 from tidegate.transform.landing.json_read import JsonKind, JsonSource, multiline_of
 from tidegate.transform.landing.record_numbers import number_records
+from tidegate.transform.landing.record_source import FIELDS, FILE, LINE, NUMBER, WHY, RecordFile
 from tidegate.transform.landing.schemas import align, column, combine
 from tidegate.transform.landing.value_texts import texts_of
 from tidegate.transform.landing.zone_source import (
-    FIELDS,
-    FILE,
-    LINE,
-    NUMBER,
-    WHY,
     FormatFiles,
-    RecordFile,
     bad_record_columns,
     file_order,
     path_literal,

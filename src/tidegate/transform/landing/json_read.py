@@ -24,13 +24,11 @@ from tidegate.transform.landing.bad_records import (
 )
 from tidegate.transform.landing.json_files import broken_records, inspect
 from tidegate.transform.landing.landing_errors import local_path
+from tidegate.transform.landing.record_source import TEXT, WHY, RecordFile
 from tidegate.transform.landing.schemas import align, by_name, column, combine, nullable, respell
 from tidegate.transform.landing.value_texts import texts_of
 from tidegate.transform.landing.zone_source import (
-    TEXT,
-    WHY,
     FormatFiles,
-    RecordFile,
     ZoneSource,
     bad_record_columns,
     file_order,
