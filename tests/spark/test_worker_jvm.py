@@ -226,7 +226,7 @@ def test_a_command_that_is_killed_leaves_nothing_that_runs(shop: Shop) -> None:
     killed.stdout.readline()
     time.sleep(1)  # the job has begun, most often; before that the test is easier
     killed.send_signal(signal.SIGKILL)
-    killed.wait()
+    killed.communicate()
     count = (
         "tracker = spark.sparkContext._jsc.sc().statusStore()\n"
         "print(tracker.activeStages().size(), running_jvm()._lease.name)"
