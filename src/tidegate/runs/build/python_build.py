@@ -19,10 +19,9 @@ from tidegate.python_inputs import ReadKind
 from tidegate.python_models.code_places import with_place
 from tidegate.python_models.model_result import ModelCall, ModelFrame, called_model
 from tidegate.quality.check_answers import redact_message
-from tidegate.runs.build.deliveries import zone_batches
 from tidegate.runs.build.result_frame import masked_frame
 from tidegate.runs.called_functions import log_of_code
-from tidegate.transform import Built, Sources, build_frame
+from tidegate.transform import Built, build_frame
 from tidegate.transform.frames import built_from
 from tidegate.transform.labelled_changes import (
     CHANGE_TYPE,
@@ -64,9 +63,16 @@ class PythonBuild:
 
     def all_rows(self) -> DataFrame:
         """What it returns where all rows of its inputs are inserts."""
-        return self.rows_to_write(self._called(None, False, from_changes=False).frame)
+        return self._rows_to_write(self._called(None, False, from_changes=False).frame)
 
-    def rows_to_write(self, frame: DataFrame) -> DataFrame:
+    def write(self, built: Built, interval: Interval | None, dropped: Mapping[str, str], rebuilt: bool) -> WriteOutcome:
+        build = self._build
+        if build.decision.row_changes and not rebuilt:
+            return self._write_changes(built, dropped)
+        request = build.request(self._rows_to_write(built.frame), interval, dropped, rebuilt)
+        return build.write_request(request, built.bad_records)
+
+    def _rows_to_write(self, frame: DataFrame) -> DataFrame:
         """The rows that the table is to have, where the result is all of them or its strategy decides."""
         if not self._is_labelled(frame):
             return frame
@@ -81,7 +87,7 @@ class PythonBuild:
         kept = " ".join(f"WHEN {literal(label)} THEN {str(label not in GONE).lower()}" for label in LABELS)
         return frame.where(f"CASE {CHANGE_TYPE} {kept} ELSE raise_error({wrong}) END").drop(CHANGE_TYPE)
 
-    def write_changes(self, built: Built, dropped: Mapping[str, str]) -> WriteOutcome:
+    def _write_changes(self, built: Built, dropped: Mapping[str, str]) -> WriteOutcome:
         """The result for what changed in the inputs; from all rows, where that cannot be written into the table."""
         build = self._build
         before = build.run.lake.pointer(build.table)
@@ -89,7 +95,7 @@ class PythonBuild:
         if self._is_labelled(built.frame) and build.settings.traits.takes_touched_keys:
             outcome = self._write_touched(built, dropped)
         else:
-            request = replace(build.request(self.rows_to_write(built.frame), dropped=dropped), complete=False)
+            request = replace(build.request(self._rows_to_write(built.frame), dropped=dropped), complete=False)
             outcome = build.write_request(request, built.bad_records)
         if outcome is None:
             build.turn_to_all_rows("it cannot be written in parts")
@@ -136,21 +142,9 @@ class PythonBuild:
         return one.kind is ReadKind.THIS and (forget or build.run.lake.table(build.table) is None)
 
     def _input(self, one: PythonInput, from_changes: bool) -> Built:
-        build = self._build
-        run, decision = build.run, build.decision
-        chunked = run.compiled.chunk_tables
+        build, decision = self._build, self._build.decision
         appends = one.kind is ReadKind.CHANGES and build.model.model.takes_new_rows
-        batches = zone_batches(build.facts.inputs, decision, run.settings.landing.root, run.run_id, run.started_at)
-        sources = Sources(
-            table=build.table,
-            lake=run.lake,
-            zones=batches,
-            inserted_since=decision.inserted_since if appends else {},
-            keys=build.facts.inputs.keys,
-            in_order=build.reads_in_order,
-            delta=chunked,
-            function_view=build.function_view,
-        )
+        sources = build.sources(decision.inserted_since if appends else {})
         if one.kind is not ReadKind.CHANGES or one.table is None:
             return build_frame(build.session, one.query, sources)
         change = decision.row_changes.get(one.table) if from_changes else None
@@ -161,7 +155,7 @@ class PythonBuild:
         if shared is not None and shared.has_all_columns:
             frame = labelled_set(build.session, one.table, shared)
         else:
-            frame = labelled_changes(build.session, run.lake, one.table, change, chunked.get(one.table))
+            frame = labelled_changes(build.session, sources.lake, one.table, change, sources.delta.get(one.table))
         if appends:
             frame = frame.where(f"{CHANGE_TYPE} = {literal(INSERT)}")
         return Built(frame, one.query.sql, {}, {})
@@ -204,6 +198,6 @@ class PythonBuild:
             labelled = session.table(_LABELLED)
             keys = masked_frame(labelled, model.masks, str(model.path)).select(*map(quote, key)).distinct()
             with persisted_view(session, keys, _TOUCHED):
-                request = build.request(self.rows_to_write(labelled), dropped=dropped)
+                request = build.request(self._rows_to_write(labelled), dropped=dropped)
                 touched = Touched(_TOUCHED, tuple(key))
                 return build.write_region(replace(request, complete=True, touched=touched), unique=False, nulls=None)

@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tidegate.compiler import bind
 from tidegate.compiler.compiled import BoundQuery, FunctionRead, RunValues
 from tidegate.compiler.hidden_columns import hidden_columns, touches_hidden_columns
 from tidegate.errors import FailureKind, QueryError, TidegateError
@@ -39,6 +38,7 @@ from tidegate.runs.build.deliveries import (
 )
 from tidegate.runs.build.python_build import PythonBuild
 from tidegate.runs.build.quarantine import constraint_results, sieve_of
+from tidegate.runs.build.query_build import QueryBuild, SqlBuild
 from tidegate.runs.build.result_frame import BuildStamp, masked_frame
 from tidegate.runs.build.shared_changes import ReaderChanges, SharedChanges
 from tidegate.runs.build.silver_build import write_silver
@@ -49,7 +49,7 @@ from tidegate.runs.damage import is_damaged
 from tidegate.runs.reads import bound_query, checked_inputs, tables_read_by_checks
 from tidegate.runs.result import UNREACHED, VERIFIED
 from tidegate.spark.spark_errors import read_failure
-from tidegate.transform import Built, Sources, build_frame
+from tidegate.transform import Built, Sources
 from tidegate.transform.changed_rows import bind_images, result_sql, touched_keys
 from tidegate.transform.delta_steps import delta_steps
 from tidegate.transform.delta_views import with_delta_views
@@ -113,7 +113,7 @@ class TableBuild:
         self.notes: list[str] = []
         self.refused: list[tuple[RefusedRows, ...]] = []
         self.query: BoundQuery | None = None
-        self.python = PythonBuild(self) if self.model.code else None
+        self.computed: QueryBuild = PythonBuild(self) if self.model.code else SqlBuild(self)
         self.arrival: Arrival | None = None
         self.obstacle: Obstacle | None = None
         self._functions: FunctionViews | None = None
@@ -179,16 +179,12 @@ class TableBuild:
             rebuilt = self.decision.rebuild and number == 0
             with self.phases.timed("build_result"):
                 run.emit("phase", self.name, {"phase": "build_result", "step": number + 1, "steps": len(intervals)})
-                built = self._frame(interval, rebuilt)
+                built = self.computed.built(interval, rebuilt)
             fault("after_build", self.table)
-            # The first interval brings the bad records of all: they have no time.
-            bad_records = built.bad_records if number == 0 else None
-            if self.python and self.decision.row_changes and not rebuilt:
-                outcomes.append(self.python.write_changes(built, dropped))
-            else:
-                with partly_written(self.session, if_any=number + 1 < len(intervals)):
-                    frame = self.python.rows_to_write(built.frame) if self.python else built.frame
-                    outcomes.append(self.write_request(self.request(frame, interval, dropped, rebuilt), bad_records))
+            if number > 0:  # the first interval brings the bad records of all: they have no time
+                built = replace(built, bad_records=None)
+            with partly_written(self.session, if_any=number + 1 < len(intervals)):
+                outcomes.append(self.computed.write(built, interval, dropped, rebuilt))
             dropped = dict(outcomes[-1].dropped_columns)
         with self.phases.timed("iceberg_write"):
             own, inputs, files = self._metadata(), self.facts.inputs, built.zone_files
@@ -318,7 +314,7 @@ class TableBuild:
             return outcome
         before = self._spent_ms
         with self.phases.timed("build_result"):
-            frame = self.python.all_rows() if self.python else self._frame(None, False).frame
+            frame = self.computed.all_rows()
             verification = verify(self.request(frame))
         self.verified = True
         if verification.equal:
@@ -336,22 +332,20 @@ class TableBuild:
         every, count = self.run.settings.run.verify_every, (self.former.deltas if self.former else 0) + 1
         return can_be_verified(self.model) and verification_due(self.run.options.verify, every, count)
 
-    def _frame(self, interval: Interval | None, forget: bool) -> Built:
-        if self.python:
-            return self.python.built(interval, forget)
-        run = self.run
-        self.query = bind(run.compiled, self.table, self.values(interval))
-        self.attempt.sql = self.query.sql
-        batches = zone_batches(self.facts.inputs, self.decision, run.settings.landing.root, run.run_id, run.started_at)
-        since, keys = self.decision.inserted_since, self.facts.inputs.keys
-        delta = run.compiled.chunk_tables
-        sources = Sources(
-            self.table, run.lake, forget, batches, since, keys, self.reads_in_order, delta, self.function_view
+    def sources(self, inserted_since: Mapping[str, TableInput], forget: bool = False) -> Sources:
+        """What the names in its queries refer to. `inserted_since`: tables of which only new rows are read."""
+        run, inputs = self.run, self.facts.inputs
+        return Sources(
+            table=self.table,
+            lake=run.lake,
+            forget=forget,
+            zones=zone_batches(inputs, self.decision, run.settings.landing.root, run.run_id, run.started_at),
+            inserted_since=inserted_since,
+            keys=inputs.keys,
+            in_order=self.reads_in_order,
+            delta=run.compiled.chunk_tables,
+            function_view=self.function_view,
         )
-        built = build_frame(self.session, self.arrival.query if self.arrival else self.query, sources)
-        self.attempt.sql = built.sql
-        self.take_notes(built)
-        return built
 
     def function_view(self, read: FunctionRead) -> str:
         if self._functions is None:
@@ -410,7 +404,7 @@ class TableBuild:
     def _reads_few(self) -> bool:
         """Whether the query reads tables of the lake only, all of them small."""
         inputs, sizes = self.facts.inputs, [table.total_records for table in self.facts.inputs.metadata.values()]
-        elsewhere = self.python or self.model.functions or inputs.zones or inputs.untracked or inputs.delta
+        elsewhere = self.model.code or self.model.functions or inputs.zones or inputs.untracked or inputs.delta
         return bool(sizes) and max(sizes) <= FEW_ROWS and not elsewhere
 
     @property

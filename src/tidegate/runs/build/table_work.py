@@ -56,15 +56,14 @@ class SparkTableWork:
         build = TableBuild(self._attempt, facts, self._session, self._functions, self._changes)
         try:
             outcome = build.write_table()
+        except TidegateError:
+            raise
         except Exception as error:
-            if build.python is None or isinstance(error, TidegateError):
-                raise
             self._run.cancellation.check()
-            raise build.python.explained(error, self.explained(error)) from error
+            raise build.computed.explained(error, self.explained(error)) from error
         finally:
             self._attempt.values = build.values()
-            if build.python is not None:
-                build.python.close()
+            build.computed.close()
         self._attempt.constraint_results = build.constraint_results
         return outcome
 
