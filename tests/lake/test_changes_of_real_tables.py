@@ -54,11 +54,15 @@ class Table:
     def rows(self, sql: str = f"SELECT id, status FROM {T}") -> Rows:
         return sorted((row["id"], row["status"]) for row in self.session.sql(sql).collect())
 
+    @property
+    def catalog(self) -> str:
+        [(name,)] = self.session.sql("SELECT current_catalog()").collect()
+        return str(name)
+
     def compact(self) -> None:
-        catalog = self.session.catalog.currentCatalog()
         table = f"{ORDERS.namespace}.{ORDERS.layer}.{ORDERS.name}"
         options = "map('rewrite-all', 'true')"
-        self.sql(f"CALL {catalog}.system.rewrite_data_files(table => '{table}', options => {options})")
+        self.sql(f"CALL {self.catalog}.system.rewrite_data_files(table => '{table}', options => {options})")
 
 
 @pytest.fixture
@@ -170,8 +174,8 @@ def test_what_has_no_delta_is_told(table: Table, statements: list[str], reason: 
 def test_a_rollback_and_what_came_after_it(table: Table) -> None:
     first = table.seen()
     table.sql(f"INSERT INTO {T} VALUES (10, 'a')")
-    seen, catalog = table.seen(), table.session.catalog.currentCatalog()
-    table.sql(f"CALL {catalog}.system.rollback_to_snapshot('shop.silver.orders', {first.snapshot_id})")
+    seen = table.seen()
+    table.sql(f"CALL {table.catalog}.system.rollback_to_snapshot('shop.silver.orders', {first.snapshot_id})")
     assert table.since(seen) == Untraceable("was rolled back")
     table.sql(f"INSERT INTO {T} VALUES (10, 'b')")
     assert table.since(seen) == Untraceable("was rolled back")

@@ -59,8 +59,8 @@ class Story:
     then: TableMetadata
 
     def do(self, *statements: str) -> Story:
+        [(catalog,)] = self.lake.session.sql("SELECT current_catalog()").collect()
         for statement in statements:
-            catalog = self.lake.session.catalog.currentCatalog()
             name = f"shop.silver.{self.table.name}"
             self.lake.session.sql(statement.format(t=self.table.quoted, name=name, catalog=catalog))
         return self

@@ -78,7 +78,7 @@ class _ClassicPort:
         try:
             for handle, view in used.items():
                 self._inputs[handle].createGlobalTempView(view)
-            return self._session.sql(sql)
+            return _analyzed(self._session.sql(sql))
         finally:
             for view in used.values():
                 self._session.catalog.dropGlobalTempView(view)
@@ -96,9 +96,14 @@ def _of_session(value: Any, session: SparkSession) -> DataFrame:
     view = f"tidegate_{uuid4().hex}"
     value.createGlobalTempView(view)
     try:
-        return session.table(f"global_temp.{view}")
+        return _analyzed(session.table(f"global_temp.{view}"))
     finally:
         session.catalog.dropGlobalTempView(view)
+
+
+def _analyzed(frame: DataFrame) -> DataFrame:
+    """Its rows by the views as they are now. What is written as it is would be analysed again, without them."""
+    return frame.select("*")
 
 
 def raised_in_process(error: BaseException, file: str, source: str) -> PythonCodeError:
