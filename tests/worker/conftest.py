@@ -21,6 +21,7 @@ from tidegate.worker.worker_folder import WorkerPlace, project_folder
 from tidegate.worker.worker_lease import LeaseRequest, WorkerLease, ask_worker, lease_worker
 from tidegate.worker.worker_start import WorkerOrder, start_worker
 
+ROOT = Path(__file__).parents[2]
 FAKE = (sys.executable, "-P", "-m", "tests.worker.fake_host")
 
 
@@ -57,7 +58,8 @@ class Workers:
             keep_alive=600,
             memory=1 << 40,
         )
-        process = start_worker(order, dict(os.environ), FAKE)
+        path = {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")])}
+        process = start_worker(order, {**os.environ, **path}, FAKE)
         self.started.append(process)
         return process
 

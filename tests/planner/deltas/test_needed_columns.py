@@ -27,6 +27,7 @@ INPUTS = {A: InputTable(("id", "k", "v", "items", "z"), changed=True)}
         ("SELECT count(*) AS n FROM {a} GROUP BY z, CUBE(v)", {"v", "z"}),
         ("SELECT id FROM {a} ORDER BY (SELECT max(v) FROM {a}), id LIMIT 4", {"id", "v"}),
         ("SELECT id FROM {a} NATURAL JOIN {a} b", None),
+        ("SELECT id, date_trunc(k, v) AS period FROM {a}", None),
     ],
 )
 def test_every_column_that_can_make_a_difference_is_needed(sql: str, expected: set[str] | None) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
+from tidegate.compiler.sql.faithful_text import difference_in_text
 from tidegate.compiler.sql.queries import ParsedQuery, parse_query
 from tidegate.compiler.sql.scopes import alias_columns, cte_of
 from tidegate.compiler.sql.sql_text import (
@@ -21,7 +22,7 @@ from tidegate.compiler.sql.sql_text import (
     same_meaning,
 )
 
-__all__ = ["Script", "read_script", "span_of_table"]
+__all__ = ["Script", "read_faithful_script", "read_script", "span_of_table"]
 
 _LONGEST = 400_000
 _BEGINS_QUERY = frozenset({TokenType.SELECT, TokenType.WITH, TokenType.VALUES, TokenType.FROM, TokenType.TABLE})
@@ -80,6 +81,14 @@ def read_script(sql: str | ParsedQuery) -> Script:
     if query is not sql:
         query.tree.meta.pop("words", None)
     return Script(query)
+
+
+def read_faithful_script(sql: str) -> Script:
+    """For a rewrite that makes texts of the query's tree. Raises CannotRewriteError where they say other things."""
+    script, query = read_script(sql), parse_query(sql)
+    if isinstance(query, ParsedQuery) and (difference := difference_in_text(query)) is not None:
+        raise CannotRewriteError(f"{CANNOT_REWRITE}: {difference}")
+    return script
 
 
 def _without_with(query: ParsedQuery) -> ParsedQuery:

@@ -102,7 +102,8 @@ class _Clauses:
         self._listed = [text[a:b].strip() for a, b in zip(bounds, ends, strict=True)]
 
     def select(self, writer: _Writer, grouping: Sequence[_Key]) -> str:
-        listed = ", ".join(writer.listed(place, text, grouping) for place, text in enumerate(self._listed))
+        comma = ",\n" if any("--" in text for text in self._listed) else ", "  # a comment ends with its line
+        listed = comma.join(writer.listed(place, text, grouping) for place, text in enumerate(self._listed))
         keys = ", ".join(dict.fromkeys(key.text for key in grouping)) or "CAST(NULL AS STRING)"
         having = writer.having(self._having, grouping)
         body = self._text[self._from : self._group].rstrip()

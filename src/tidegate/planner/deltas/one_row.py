@@ -197,8 +197,9 @@ def _doubt(kind: Any, name: str) -> str:
     if kind is exp.Count:
         return f"{_fresh(kind, name)} < 0"
     if kind is exp.Sum:
-        # Without any value left the sum is NULL and not 0.
-        return f"({removed} AND ({value('count', _FORMER)} = 0 OR {value('count', _ADDED)} = 0))"
+        # Without any value left the sum is NULL and not 0; without ANSI mode it may be NULL because it was too large.
+        former, added = (f"{value('count', side)} = 0" for side in (_FORMER, _ADDED))
+        return f"({former} AND NOT {added}) OR ({removed} AND ({former} OR {added}))"
     if kind in (exp.Min, exp.Max):
         word, beyond = ("min", "<=") if kind is exp.Min else ("max", ">=")
         lost, kept = (f"{value(word, side)} {beyond} {value(word, _FORMER)}" for side in (_REMOVED, _ADDED))
