@@ -54,7 +54,8 @@ _COLUMNS_PER_MASK = 60
 _PATIENCE_SECONDS = 10.0
 _EXACT_JSON = (
     "map('ignoreNullFields', 'false', 'dateFormat', 'G yyyy-MM-dd',"
-    " 'timestampFormat', 'G yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'G yyyy-MM-dd HH:mm:ss.SSSSSS')"
+    " 'timestampFormat', 'G yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'G yyyy-MM-dd HH:mm:ss.SSSSSS',"
+    " 'timeZone', 'UTC')"  # an hour that comes twice is two in UTC
 )
 
 
