@@ -26,6 +26,7 @@ def _difference(sql: str) -> str | None:
         ("SELECT get_json_object(j, '$..b') FROM t", "Unsupported expression type JSONPathRecursive"),
         ("SELECT array_size(c) FROM t", "ARRAY_SIZE"),
         ("SELECT trunc(day, 'q') FROM t", "'Q'"),
+        ("SELECT 2.5BD FROM t", "BD"),
     ],
 )
 def test_text_of_the_tree_says_another_thing(sql: str, difference: str) -> None:
@@ -36,6 +37,7 @@ def test_text_of_the_tree_says_another_thing(sql: str, difference: str) -> None:
     "sql",
     [
         "SELECT cast(a AS int), a::int, DATE '2020-01-01', INTERVAL 1 DAY, count(*), year(d), if(a > 1, 2, 3) FROM t",
+        "SELECT 10L, 1.5D, 2S + 1Y, d FROM t",
         "SELECT a <> b, a != b, a <=> b, x BETWEEN 1 AND 2, NOT a IS NULL, a IS NOT NULL, 1.50, -1, a IN (1, 2) FROM t",
         "SELECT nvl(a, b), substr(a, 1, 2), lcase(a), mod(a, 2), a % 2, a || b, concat(a, b) FROM t",
         "SELECT date_trunc('month', d), upper(a) FROM t",

@@ -7,7 +7,8 @@ word that a function expects in its place. A piece of the tree as text then find
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from sqlglot import Dialect
@@ -48,6 +49,9 @@ _SAYS_NOTHING = frozenset(
 )
 """Words that the tree leaves out or fills in without another meaning: `DATE '2024-01-01'` is a cast."""
 
+_SUFFIXES = {"D": "DOUBLE", "F": "FLOAT", "L": "BIGINT", "S": "SMALLINT", "Y": "TINYINT"}
+"""Of numbers, which are read and rendered as casts."""
+
 _LITERALS = (TokenType.STRING, TokenType.NUMBER, TokenType.RAW_STRING)
 
 
@@ -65,8 +69,13 @@ def difference_in_text(query: ParsedQuery) -> str | None:
     return next(iter((written - rendered) + (rendered - written)), None)
 
 
-def _words(tokens: Iterable[Any]) -> Counter[str]:
-    return Counter(word for token in tokens for word in _words_of(token))
+def _words(tokens: Sequence[Any]) -> Counter[str]:
+    words = Counter(word for token in tokens for word in _words_of(token))
+    for cast, suffix in pairwise(tokens):
+        if cast.token_type is TokenType.DCOLON and (kind := _SUFFIXES.get(suffix.text.upper())) is not None:
+            words -= Counter(_words_of(suffix))
+            words[kind] += 1
+    return words
 
 
 def _words_of(token: Any) -> tuple[str, ...]:
