@@ -37,6 +37,7 @@ def test_text_of_the_tree_says_another_thing(sql: str, difference: str) -> None:
     "sql",
     [
         "SELECT cast(a AS int), a::int, DATE '2020-01-01', INTERVAL 1 DAY, count(*), year(d), if(a > 1, 2, 3) FROM t",
+        "SELECT row_number() OVER (PARTITION BY k ORDER BY a DESC NULLS LAST, b NULLS FIRST) AS n FROM t",
         "SELECT 10L, 1.5D, 2S + 1Y, d FROM t",
         "SELECT a <> b, a != b, a <=> b, x BETWEEN 1 AND 2, NOT a IS NULL, a IS NOT NULL, 1.50, -1, a IN (1, 2) FROM t",
         "SELECT nvl(a, b), substr(a, 1, 2), lcase(a), mod(a, 2), a % 2, a || b, concat(a, b) FROM t",

@@ -29,7 +29,8 @@ _SILENCES = 4
 _LOSSES = 2
 """One may come from a context that is being stopped."""
 _MOST_CANCELLED = 12
-"""A cancelled task may compute for two minutes more."""
+"""A cancelled task may compute for two minutes more. A thread that waits for another task has the name of its last
+one, for a minute at most."""
 
 _SPARK_THREADS = (
     "Spark Context Cleaner",

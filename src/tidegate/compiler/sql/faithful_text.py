@@ -43,8 +43,8 @@ _SAME = {
 }
 _SAYS_NOTHING = frozenset(
     {
-        *("AND", "AS", "ASC", "BETWEEN", "CAST", "CROSS", "CURRENT", "DATE", "INNER", "JOIN", "MOD", "OUTER", "ROW"),
-        "TIMESTAMP",
+        *("AND", "AS", "ASC", "BETWEEN", "CAST", "CROSS", "CURRENT", "DATE", "FIRST", "INNER", "JOIN", "LAST", "MOD"),
+        *("NULLS", "OUTER", "ROW", "TIMESTAMP"),
     }
 )
 """Words that the tree leaves out or fills in without another meaning: `DATE '2024-01-01'` is a cast."""
@@ -87,4 +87,4 @@ def _words_of(token: Any) -> tuple[str, ...]:
     if not text[:1].isalpha() and text[:1] != "_" and token.token_type is not TokenType.IDENTIFIER:
         return ()
     word = _SAME.get(text, text)
-    return () if word in _SAYS_NOTHING else (word,)
+    return () if word in _SAYS_NOTHING and token.token_type is not TokenType.IDENTIFIER else (word,)
