@@ -115,7 +115,7 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _AT_TERMINAL = timedelta(minutes=10)
-"""`[spark] keep_alive` where somebody will type the next command."""
+"""`[spark] keep_alive` where a person may type the next command."""
 
 
 def open_workspace(invocation: Invocation) -> Workspace:

@@ -1,6 +1,6 @@
 """Ends a JVM that can do no more work, so that a run starts another instead of waiting for ever.
 
-A JVM that is out of memory seldom ends: it collects garbage for minutes, answers nobody, or loses a thread of Spark's
+A JVM that is out of memory seldom ends: it collects garbage for minutes, does not answer, or loses a thread of Spark's
 and then never finishes a job. A task that was cancelled may compute on, with its memory and its core.
 """
 

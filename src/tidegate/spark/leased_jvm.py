@@ -36,7 +36,7 @@ class LeasedJvm:
         self._lease = lease
         served = int(lease.name.partition("-")[0]) - 1
         self.builds = self.deltas = _TABLES * served
-        """As of a `Jvm`: nobody counted those of the commands before."""
+        """As of a `Jvm`: no run counted those of the commands before."""
 
         self.ended_because: str | None = None
         """Where `end` was given a reason."""
