@@ -22,7 +22,7 @@ from tidegate.compiler.sql.sql_text import (
     same_meaning,
 )
 
-__all__ = ["Script", "read_faithful_script", "read_script", "span_of_table"]
+__all__ = ["Script", "read_script", "span_of_table"]
 
 _LONGEST = 400_000
 _BEGINS_QUERY = frozenset({TokenType.SELECT, TokenType.WITH, TokenType.VALUES, TokenType.FROM, TokenType.TABLE})
@@ -69,26 +69,22 @@ def span_of_table(table: Any) -> tuple[int, int]:
     return int(parts[0].meta["start"]), int(parts[-1].meta["end"]) + 1
 
 
-def read_script(sql: str | ParsedQuery) -> Script:
-    """`sql`: also a parsed query, which is not changed."""
-    query = parse_query(sql) if isinstance(sql, str) else sql
-    if not isinstance(query, ParsedQuery):
-        raise CannotRewriteError(f"{CANNOT_REWRITE}: {query.message}")
-    if any(token.token_type is TokenType.PIPE_GT for token in query.tokens):
+def read_script(sql: str | ParsedQuery, *, faithful: bool = False) -> Script:
+    """`sql`: also a parsed query, which is not changed. `faithful`: for a rewrite that makes texts of the query's tree.
+
+    Raises CannotRewriteError, with `faithful` also where such texts say other things than the query.
+    """
+    parsed = parse_query(sql) if isinstance(sql, str) else sql
+    if not isinstance(parsed, ParsedQuery):
+        raise CannotRewriteError(f"{CANNOT_REWRITE}: {parsed.message}")
+    if any(token.token_type is TokenType.PIPE_GT for token in parsed.tokens):
         raise CannotRewriteError(STEPS)
-    if query.nodes[exp.CTE]:
-        query = _without_with(query)
+    query = _without_with(parsed) if parsed.nodes[exp.CTE] else parsed
+    if faithful and (difference := difference_in_text(parsed)) is not None:
+        raise CannotRewriteError(f"{CANNOT_REWRITE}: {difference}")
     if query is not sql:
         query.tree.meta.pop("words", None)
     return Script(query)
-
-
-def read_faithful_script(sql: str) -> Script:
-    """For a rewrite that makes texts of the query's tree. Raises CannotRewriteError where they say other things."""
-    script, query = read_script(sql), parse_query(sql)
-    if isinstance(query, ParsedQuery) and (difference := difference_in_text(query)) is not None:
-        raise CannotRewriteError(f"{CANNOT_REWRITE}: {difference}")
-    return script
 
 
 def _without_with(query: ParsedQuery) -> ParsedQuery:

@@ -23,12 +23,12 @@ from tidegate.planner.deltas.candidate_regions import by_values, candidates
 from tidegate.planner.deltas.delta_query import OWN, DeltaGuard, DeltaQuery, DeltaStep, Image
 from tidegate.planner.deltas.exact_values import gives_same_again
 from tidegate.planner.deltas.name_scopes import value_of_column
-from tidegate.planner.deltas.restricted_query import Restrictor
+from tidegate.planner.deltas.restricted_query import JOINED_KEYS, joined_rows
 from tidegate.planner.deltas.touched_keys import Images, TouchedKeysQuery, replaced_table
 
 __all__ = ["is_one_row", "one_row"]
 
-_KEYS, _SIDES, _FRESH, _SIDE = "__keys", "__sides", "__fresh", "__side"
+_SIDES, _FRESH, _SIDE = "__sides", "__fresh", "__side"
 _FORMER, _ADDED, _LATER, _REMOVED = "'former'", "'added'", "'later'", "'removed'"
 """What is added later is joined with rows as they were, so it need not be among the rows of now."""
 _ORDERED = ("boolean", "date", "decimal", "string", "timestamp", "timestamp_ntz")
@@ -110,20 +110,15 @@ def _by_keys(script: Script, reader: BlockReader, block: Block, changed: Sequenc
         raise CannotRewriteError(f"{WITHOUT_GROUPS}, over what may come out otherwise from the same rows")
     for i, columns in _keys(block):
         values = [value_of_column(block.items[i], i, column) for column in columns]
-        names = [f"k{n}" for n in range(len(columns))]
-        toucher = TouchedKeysQuery(script, images, reader.values.fixes)
         try:
-            selects = toucher.core(block, values, names)
-            only = changed[0] if len(changed) == 1 and not toucher.widened else None
-            now = Restrictor(toucher, only, _KEYS).joined(block, i, values, names)
-            then = Restrictor(toucher, only, _KEYS, changed).joined(block, i, values, names)
+            rows = joined_rows(TouchedKeysQuery(script, images, reader.values.fixes), block, i, values, changed)
         except CannotRewriteError:
             continue
-        guards = tuple(toucher.constants.values())
-        if not selects:
-            return _Parts((), guards=guards)
-        if now is not None and then is not None:
-            return _Parts(((_ADDED, now), (_REMOVED, then)), (DeltaStep(_KEYS, union(selects)),), guards)
+        if not rows.keys:
+            return _Parts((), guards=rows.guards)
+        if rows.now is not None and rows.then is not None:
+            steps = (DeltaStep(JOINED_KEYS, union(rows.keys)),)
+            return _Parts(((_ADDED, rows.now), (_REMOVED, rows.then)), steps, rows.guards)
     raise CannotRewriteError(f"{WITHOUT_GROUPS}, whose joined rows have no key by which they are found")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from tidegate.compiler.sql.script import read_faithful_script
+from tidegate.compiler.sql.script import read_script
 from tidegate.compiler.sql.sql_text import CannotRewriteError, condition
 from tidegate.names import TableName
 from tidegate.planner.deltas.block_reader import BlockReader
@@ -31,7 +31,7 @@ def reaching_rows(sql: str, inputs: Mapping[TableName, InputTable]) -> Mapping[T
     """Of each table that the query reads: a condition on ROW_BEFORE and ROW_AFTER without which a changed row cannot
     change the result. A table of which any row can is missing."""
     try:
-        script = read_faithful_script(sql)
+        script = read_script(sql, faithful=True)
         reader = BlockReader(script.tree, inputs)
         filters = list(_filters(read_relation(script, reader)))
         conditions: dict[TableName, list[str] | None] = {}

@@ -17,10 +17,13 @@ from tidegate.compiler.sql.script import span_of_table
 from tidegate.compiler.sql.sql_text import CannotRewriteError, Edit, indented, name_text, operand
 from tidegate.planner.deltas.blocks import Base, Block, BlockItem, LiteralRows, Relation, SetOperation, Value
 from tidegate.planner.deltas.candidate_regions import commutes, owner_of
-from tidegate.planner.deltas.delta_query import LINEAGE, TOUCHED, Image
+from tidegate.planner.deltas.delta_query import LINEAGE, TOUCHED, DeltaGuard, Image
 from tidegate.planner.deltas.touched_keys import TouchedKeysQuery, alias_columns, comparison, replaced_table, tree_from
 
-__all__ = ["Restrictor"]
+__all__ = ["JOINED_KEYS", "JoinedRows", "Restrictor", "joined_rows"]
+
+JOINED_KEYS = "__keys"
+"""The relation of the touched keys of `joined_rows`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,18 @@ class _Reduction:
     text: str
     name: str
     touched: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedRows:
+    """The joined rows of a block with touched values of one item. `now`, `then`: None where they cannot be reduced."""
+
+    keys: list[str]
+    """Queries for JOINED_KEYS; empty where nothing is touched."""
+
+    now: str | None
+    then: str | None
+    guards: tuple[DeltaGuard, ...]
 
 
 class Restrictor:
@@ -225,3 +240,16 @@ def _renamed(tree: Any, name: str, alias: str) -> Any:
         return node
 
     return tree.copy().transform(other)
+
+
+def joined_rows(
+    toucher: TouchedKeysQuery, block: Block, owner: int, values: list[Value], changed: Sequence[Base]
+) -> JoinedRows:
+    """Raises CannotRewriteError. `changed`: the reads of changed tables."""
+    names = [f"k{n}" for n in range(len(values))]
+    keys = toucher.core(block, values, names)
+    only = changed[0] if len(changed) == 1 and not toucher.widened else None
+    now, then = (
+        Restrictor(toucher, only, JOINED_KEYS, reads).joined(block, owner, values, names) for reads in ((), changed)
+    )
+    return JoinedRows(keys, now, then, tuple(toucher.constants.values()))

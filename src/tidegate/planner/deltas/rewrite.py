@@ -11,7 +11,7 @@ from tidegate.compiler.sql.function_calls import calls_unknown_function, first_c
 from tidegate.compiler.sql.queries import ParsedQuery, parse_query
 from tidegate.compiler.sql.row_by_row import Obstacle, RowQuery
 from tidegate.compiler.sql.scopes import is_star
-from tidegate.compiler.sql.script import Script, read_faithful_script
+from tidegate.compiler.sql.script import Script, read_script
 from tidegate.compiler.sql.sql_text import CANNOT_REWRITE, CannotRewriteError, Edit, indented, name_text, union
 from tidegate.lake.progress import WHOLE, Order
 from tidegate.names import TableName, quote
@@ -63,10 +63,10 @@ def _rewrite(
     sql: str, inputs: Mapping[TableName, InputTable], key: tuple[str, ...], within_key: bool, holds_result: bool
 ) -> DeltaQuery:
     _check_determinism(sql)
-    script = first = read_faithful_script(sql)
+    script = first = read_script(sql, faithful=True)
     reader = BlockReader(script.tree, inputs)
     while (written := write_out_groupings(script, reader.values.names)) is not None:
-        script = read_faithful_script(written)
+        script = read_script(written, faithful=True)
         reader = BlockReader(script.tree, inputs)
     relation = read_relation(script, reader)
     if script is not first and len(relation.columns) < len(first.tree.selects):
@@ -180,7 +180,7 @@ def _why_none(relation: Relation, key: tuple[str, ...], within_key: bool) -> str
 def needed_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> Mapping[TableName, frozenset[str] | None]:
     """The columns that the query reads of each table. None: all, or it is not known."""
     try:
-        script = read_faithful_script(sql)
+        script = read_script(sql, faithful=True)
         reader = BlockReader(script.tree, inputs)
         read_relation(script, reader)
     except (CannotRewriteError, RecursionError):
@@ -199,7 +199,7 @@ def needed_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> Mapping[
 
 def output_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> tuple[str, ...]:
     """The columns of the result, stars expanded. Raises CannotRewriteError where they are not known."""
-    script = read_faithful_script(sql)
+    script = read_script(sql, faithful=True)
     return read_relation(script, BlockReader(script.tree, inputs)).columns
 
 
@@ -208,7 +208,7 @@ def unique_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> list[tup
     unchanged = {table: replace(facts, changed=False) for table, facts in inputs.items()}
     try:
         _check_determinism(sql)
-        script = read_faithful_script(sql)
+        script = read_script(sql, faithful=True)
         relation = read_relation(script, BlockReader(script.tree, unchanged))
     except (CannotRewriteError, RecursionError):
         return []

@@ -15,12 +15,12 @@ from tidegate.planner.deltas.blocks import Block, Relation, Value
 from tidegate.planner.deltas.candidate_regions import touchable
 from tidegate.planner.deltas.delta_query import OWN, DeltaGuard, DeltaQuery, DeltaStep
 from tidegate.planner.deltas.exact_values import gives_same_again
-from tidegate.planner.deltas.restricted_query import Restrictor
+from tidegate.planner.deltas.restricted_query import JOINED_KEYS, joined_rows
 from tidegate.planner.deltas.touched_keys import Images, TouchedKeysQuery, comparison
 
 __all__ = ["unselected_groups"]
 
-_KEYS, _THEN, _NOW, _FORMER = "__keys", "__then", "__now", "__former"
+_THEN, _NOW, _FORMER = "__then", "__now", "__former"
 _WHY = "the table has other rows than its query gave"
 
 
@@ -36,17 +36,12 @@ def unselected_groups(script: Script, reader: BlockReader, relation: Relation, i
     if not gives_same_again(script.tree, reader.values.names):
         return None
     for owner, values in _keys(relation):
-        names = [f"k{n}" for n in range(len(values))]
-        toucher = TouchedKeysQuery(script, images, reader.values.fixes)
         try:
-            selects = toucher.core(relation, values, names)
-            only = changed[0] if len(changed) == 1 and not toucher.widened else None
-            now = Restrictor(toucher, only, _KEYS).joined(relation, owner, values, names)
-            then = Restrictor(toucher, only, _KEYS, changed).joined(relation, owner, values, names)
+            rows = joined_rows(TouchedKeysQuery(script, images, reader.values.fixes), relation, owner, values, changed)
         except CannotRewriteError:
             continue
-        if selects and now is not None and then is not None:
-            return _replaced(relation.columns, union(selects), now, then, tuple(toucher.constants.values()), images)
+        if rows.keys and rows.now is not None and rows.then is not None:
+            return _replaced(relation.columns, union(rows.keys), rows.now, rows.then, rows.guards, images)
     return None
 
 
@@ -72,7 +67,7 @@ def _replaced(
     chosen = ", ".join(f"o.{name}" for name in names)
     former = f"SELECT {chosen}\nFROM {OWN} AS o\nLEFT SEMI JOIN (\n{indented(touched)}\n) AS d\n  ON {same}"
     steps = (
-        DeltaStep(_KEYS, keys),
+        DeltaStep(JOINED_KEYS, keys),
         DeltaStep(_THEN, f"SELECT {listed}\nFROM (\n{indented(then)}\n) AS result"),
         DeltaStep(_NOW, f"SELECT {listed}\nFROM (\n{indented(now)}\n) AS result"),
         DeltaStep(_FORMER, former),

@@ -6,6 +6,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tidegate.compiler.compiled import CompiledModel
@@ -109,7 +110,8 @@ class SharedChanges:
             filtered = can_skip and bool(conditions.get(table))
             if slot.made is None and not is_shared and not (filtered and self._is_worth_it(decision, readers)):
                 continue
-            made = self._made(slot, attempt, table, change, filters[table], readers)
+            make = partial(self._make, attempt, table, change, filters[table], readers)
+            made = self._made(slot, table, make)
             if made is not None and made.covers(filters[table].columns):
                 sets[table] = made
         return ReaderChanges(sets, filters, can_skip and sets.keys() == changed.keys())
@@ -124,19 +126,11 @@ class SharedChanges:
         with self._lock:
             return self._slots.setdefault(key, _Slot())
 
-    def _made(
-        self,
-        slot: _Slot,
-        attempt: ModelAttempt,
-        table: TableName,
-        change: TableChange,
-        asking: ChangeFilter,
-        readers: list[_ChangeReader],
-    ) -> ChangeSet | None:
+    def _made(self, slot: _Slot, table: TableName, make: Callable[[], ChangeSet | None]) -> ChangeSet | None:
         with slot.lock:
             if not slot.done:
                 try:
-                    slot.made = self._make(attempt, table, change, asking, readers)
+                    slot.made = make()
                 except Exception as error:
                     # Each reader reads for itself then, and knows what to do about a failure.
                     self._run.cancellation.check()
