@@ -6,26 +6,15 @@ import os
 import signal
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.waiting import eventually
 from tidegate import processes
 
 STUBBORN = "trap '' TERM; echo on > began; while :; do sleep 0.05; done"
 NESTED = "sh -c 'echo on > began; sleep 100' & wait"
-
-
-def eventually(condition: Callable[[], bool], seconds: float = 10.0) -> bool:
-    tick, end = threading.Event(), time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        tick.wait(0.02)
-    return False
 
 
 def marked(mark: Path) -> list[str]:

@@ -7,8 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
-import time
 import uuid
 from collections.abc import Callable
 from functools import cache
@@ -17,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import QUICK_JVM
+from tests.waiting import eventually
 from tidegate.config import load_settings
 from tidegate.config.paths import cache_folder
 from tidegate.lake import open_catalog
@@ -30,15 +29,6 @@ pytestmark = [pytest.mark.spark, pytest.mark.alone]
 PROVE = bool(os.environ.get("TIDEGATE_PROVE"))
 MARK = "TIDEGATE_TEST_MARK"
 LONG = "SELECT count(*) AS n FROM range(100000000000) WHERE sha2(CAST(id AS string), 512) LIKE '0000000000%'"
-
-
-def eventually(condition: Callable[[], bool], seconds: float) -> bool:
-    tick, end = threading.Event(), time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        tick.wait(0.02)
-    return False
 
 
 @cache

@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.projects import FakeClock
+from tests.waiting import eventually
 from tidegate.config import Settings, load_settings
 from tidegate.errors import SelectionError, TidegateError
 from tidegate.lake import open_catalog
@@ -70,15 +71,6 @@ def status(store: StateStore) -> str:
     run = store.reader().run(RUN)
     assert run is not None
     return run.status
-
-
-def eventually(condition: Callable[[], bool], seconds: float = 10) -> bool:
-    tick = threading.Event()
-    for _ in range(round(seconds / 0.05)):
-        if condition():
-            return True
-        tick.wait(0.05)
-    return False
 
 
 def test_a_run_that_hears_it_ends_as_cancelled(settings: Settings, store: StateStore) -> None:

@@ -10,14 +10,14 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.conftest import QUICK_JVM
+from tests.waiting import eventually
 
 from tidegate.faults import FAULT_POINTS
 from tidegate.worker.worker_folder import worker_places
@@ -38,15 +38,6 @@ from tidegate.spark.session import child_session, open_spark, stop_spark
 spark = open_spark(load_settings(Path(sys.argv[1])))
 assert isinstance(running_jvm(), LeasedJvm), "a Spark of its own"
 """
-
-
-def eventually(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
-    tick, end = threading.Event(), time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        tick.wait(0.02)
-    return False
 
 
 class Shop:
@@ -134,7 +125,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory, runtime: Path) -> Iterator[Sh
     shop = Shop(tmp_path_factory.mktemp("shop"), runtime)
     yield shop
     shop.run("worker", "stop")
-    assert eventually(lambda: not shop.status())
+    assert eventually(lambda: not shop.status(), 20)
 
 
 def plain(text: str) -> str:
@@ -147,7 +138,7 @@ def plain(text: str) -> str:
 @proven
 def test_a_run_gives_the_same_with_a_worker_as_without(shop: Shop) -> None:
     with_worker = shop.run("run", "--json")
-    assert eventually(shop.idle)
+    assert eventually(shop.idle, 20)
     rows = shop.run("sql", "SELECT * FROM a.two ORDER BY n", "--json")
     shutil.rmtree(shop.root / ".tidegate" / "warehouse")
     for path in (shop.root / ".tidegate").glob("*.db*"):
@@ -212,10 +203,10 @@ def test_nothing_of_a_command_reaches_the_next_or_one_beside_it(shop: Shop) -> N
     assert first.stdin is not None
     first.stdin.write("\n")
     output(first)
-    assert eventually(shop.idle)
+    assert eventually(shop.idle, 20)
     after = output(shop.script(CONNECT + LOOKING)).split()
     assert after[1:] == ["None", "0"]
-    assert eventually(shop.idle)
+    assert eventually(shop.idle, 20)
     assert not Path("/proc", process).exists()
     assert not Path("/proc", after[0]).exists()
 
@@ -237,10 +228,10 @@ def test_a_command_that_is_killed_leaves_nothing_that_runs(shop: Shop) -> None:
 @proven
 def test_a_function_that_changes_what_all_share_ends_the_worker(shop: Shop) -> None:
     output(shop.script("pass"))
-    assert eventually(shop.idle)
+    assert eventually(shop.idle, 20)
     worker = shop.worker
     output(shop.script("spark.sparkContext._jsc.hadoopConfiguration().set('fs.s3a.access.key', 'left')"))
-    assert eventually(lambda: not Path("/proc", str(worker)).exists())
+    assert eventually(lambda: not Path("/proc", str(worker)).exists(), 20)
 
 
 @proven
@@ -252,7 +243,7 @@ def test_a_call_with_other_credentials_gets_another_worker(shop: Shop) -> None:
     )
     other = output(shop.script(seen, AWS_SECRET_ACCESS_KEY="other-secret", MINE="mine"))
     assert other.split() == ["other-secret", "None"]
-    assert eventually(lambda: not Path("/proc", str(worker)).exists())
+    assert eventually(lambda: not Path("/proc", str(worker)).exists(), 20)
     log = (shop.root / ".tidegate" / "logs" / "spark.log").read_text()
     assert "other-secret" not in log
 
@@ -308,12 +299,12 @@ def test_a_hundred_commands_leave_its_memory_where_it_was(shop: Shop) -> None:
     shop.run("run")
     for _ in range(20):
         query()
-    assert eventually(shop.idle)
+    assert eventually(shop.idle, 20)
     time.sleep(5)
     worker, before = shop.worker, shop.status()["memory_bytes"]
     for _ in range(100):
         query()
-    assert eventually(shop.idle)
+    assert eventually(shop.idle, 20)
     time.sleep(5)
     assert shop.worker == worker
     assert shop.status()["memory_bytes"] < 1.1 * before

@@ -8,9 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +21,6 @@ from tidegate.worker.worker_start import WorkerOrder, start_worker
 
 ROOT = Path(__file__).parents[2]
 FAKE = (sys.executable, "-P", "-m", "tests.worker.fake_host")
-
-
-def eventually(condition: Callable[[], bool], seconds: float = 10.0) -> bool:
-    tick, end = threading.Event(), time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        tick.wait(0.01)
-    return False
 
 
 class Workers:

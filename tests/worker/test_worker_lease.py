@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.worker.conftest import Workers, eventually
+from tests.waiting import eventually
+from tests.worker.conftest import Workers
 from tidegate.errors import SetupError
 from tidegate.worker import worker_lease
 from tidegate.worker.worker_folder import private_folder, project_folder, worker_places

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +14,7 @@ import pytest
 from tests.lake.places import Place
 from tests.projects import FakeClock, ProjectFolder, statuses
 from tests.runs.test_catalogs import configure
+from tests.waiting import eventually
 from tidegate.hooks.events import Event
 from tidegate.operations.cancel import cancel_run
 from tidegate.operations.reap import reap
@@ -22,16 +22,6 @@ from tidegate.runs.result import RunResult
 from tidegate.state import RunRecord, open_reader
 
 TEN_MINUTES = "SELECT count(*) AS n FROM range(100000000000) WHERE sha2(CAST(id AS string), 512) LIKE '0000000000%'"
-
-
-def eventually(condition: Callable[[], bool], seconds: float) -> bool:
-    tick = threading.Event()
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        tick.wait(0.02)
-    return False
 
 
 def last_run(shop: ProjectFolder) -> RunRecord:
